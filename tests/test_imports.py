@@ -95,6 +95,33 @@ def test_operator_file_loads_only_what_defines_an_operator() -> None:
     assert len(ours) <= MOST_MODULES, "\n".join(ours)
 
 
+def test_a_server_loads_neither_validation_nor_cel_before_a_request_needs_them() -> None:
+    """They were a third of the time until `kubewright cluster start` was ready."""
+    program = (
+        "import asyncio, kubewright.cli.local._embedded\n"
+        "from kubewright.cluster import Cluster\n"
+        "async def main():\n"
+        "    async with Cluster(controllers=False) as cluster:\n"
+        "        await cluster.serve()\n"
+        "asyncio.run(main())"
+    )
+    deferred = (
+        "kubewright.api.core",
+        "kubewright.api.cel._c",
+        "kubewright.cluster.crds._cel_rules",
+        "kubewright.cluster.nodes._fake_node",
+        "kubewright.cluster.policies._s",
+        "kubewright.cluster.registry.validation._pods",
+        "kubewright.cluster.workloads",
+        "kubewright.operator",
+        "kubewright.scaffold",
+        "importlib.resources",
+    )
+    modules = modules_after(program)
+    assert "kubewright.cluster.policies._install" in modules
+    assert [name for name in sorted(modules) if name.startswith(deferred)] == []
+
+
 def test_what_an_operator_starts_with_has_structs_and_no_dataclasses() -> None:
     """A dataclass takes a millisecond to define, a struct a twentieth of that; there were 63 of them."""
     program = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -44,9 +44,7 @@ def builtin_printer(api_version: str, plural: str) -> Printer | None:
 
 def builtin_columns_data() -> dict[str, list[list[Any]]]:
     """Returns the recorded columns: `[name, type, format, priority]` by `apps/v1/deployments`."""
-    data: dict[str, list[list[Any]]] = msgspec.json.decode(
-        files("kubewright.columns").joinpath("builtin.json").read_bytes()
-    )
+    data: dict[str, list[list[Any]]] = msgspec.json.decode(Path(__file__).with_name("builtin.json").read_bytes())
     return data
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias
+
+import msgspec
 
 __all__ = ["JSONObject", "Printer", "TableColumn"]
 
@@ -13,8 +14,7 @@ JSONObject: TypeAlias = dict[str, Any]
 """An object as JSON, with the field names of the wire."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableColumn:
+class TableColumn(msgspec.Struct, frozen=True, kw_only=True):
     """A column of a Table, as `kubectl get` shows it. Columns with a priority above 0 appear only in wide output."""
 
     name: str

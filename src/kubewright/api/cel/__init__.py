@@ -16,19 +16,25 @@ Not supported: the authorizer (`authorizer.group(...).check(...)`).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kubewright.api.cel import _types as types
-from kubewright.api.cel._checker import Environment
-from kubewright.api.cel._compile import compile_expression
-from kubewright.api.cel._estimates import UNBOUNDED, estimate
-from kubewright.api.cel._field_paths import PathProblem, field_path
-from kubewright.api.cel._interpreter import PER_CALL_LIMIT, Program
-from kubewright.api.cel._issues import CompileError
-from kubewright.api.cel._patches import JSON_PATCH, OBJECT, misnamed, to_json
-from kubewright.api.cel._rules import OMITTED, Broken, CompiledRule, Outcome, Problem, Rules, compile_node, has_rules
-from kubewright.api.cel._schemas import Declared, declare, escape, structs_of, to_value
-from kubewright.api.cel._syntax import ExtraMissing, is_available
-from kubewright.api.cel._types import Type
-from kubewright.api.cel._values import CostExceeded, EvaluationError, Struct
+from kubewright.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from kubewright.api.cel._checker import Environment
+    from kubewright.api.cel._compile import compile_expression
+    from kubewright.api.cel._estimates import UNBOUNDED, estimate
+    from kubewright.api.cel._field_paths import PathProblem, field_path
+    from kubewright.api.cel._interpreter import PER_CALL_LIMIT, Program
+    from kubewright.api.cel._issues import CompileError
+    from kubewright.api.cel._patches import JSON_PATCH, OBJECT, misnamed, to_json
+    from kubewright.api.cel._presence import has_rules, is_available
+    from kubewright.api.cel._rules import OMITTED, Broken, CompiledRule, Outcome, Problem, Rules, compile_node
+    from kubewright.api.cel._schemas import Declared, declare, escape, structs_of, to_value
+    from kubewright.api.cel._syntax import ExtraMissing
+    from kubewright.api.cel._types import Type
+    from kubewright.api.cel._values import CostExceeded, EvaluationError, Struct
 
 __all__ = [
     "JSON_PATCH",
@@ -65,3 +71,42 @@ __all__ = [
     "to_value",
     "types",
 ]
+
+# Imported on first use: the compiler and the interpreter take longer to import than a small cluster takes to start.
+_MODULES = {
+    "JSON_PATCH": "_patches",
+    "OBJECT": "_patches",
+    "OMITTED": "_rules",
+    "PER_CALL_LIMIT": "_interpreter",
+    "UNBOUNDED": "_estimates",
+    "Broken": "_rules",
+    "CompileError": "_issues",
+    "CompiledRule": "_rules",
+    "CostExceeded": "_values",
+    "Declared": "_schemas",
+    "Environment": "_checker",
+    "EvaluationError": "_values",
+    "ExtraMissing": "_syntax",
+    "Outcome": "_rules",
+    "PathProblem": "_field_paths",
+    "Problem": "_rules",
+    "Program": "_interpreter",
+    "Rules": "_rules",
+    "Struct": "_values",
+    "Type": "_types",
+    "compile_expression": "_compile",
+    "compile_node": "_rules",
+    "declare": "_schemas",
+    "escape": "_schemas",
+    "estimate": "_estimates",
+    "field_path": "_field_paths",
+    "has_rules": "_presence",
+    "is_available": "_presence",
+    "misnamed": "_patches",
+    "structs_of": "_schemas",
+    "to_json": "_patches",
+    "to_value": "_schemas",
+}
+
+if not TYPE_CHECKING:  # type checkers report names that do not exist
+    __getattr__ = lazy_exports(__name__, _MODULES)

@@ -18,11 +18,12 @@ from kubewright.api.cel._estimates import estimate
 from kubewright.api.cel._field_paths import PathProblem, field_path
 from kubewright.api.cel._interpreter import PER_CALL_LIMIT, Program
 from kubewright.api.cel._issues import CompileError
+from kubewright.api.cel._presence import has_rules
 from kubewright.api.cel._schemas import MAX_REQUEST, Declared, declare, escape, structs_of, to_value, with_metadata
 from kubewright.api.cel._types import BOOL, STRING, optional_of
 from kubewright.api.cel._values import NONE, CostExceeded, EvaluationError, Optional
 
-__all__ = ["BUDGET", "OMITTED", "Broken", "CompiledRule", "Outcome", "Problem", "Rules", "compile_node", "has_rules"]
+__all__ = ["BUDGET", "OMITTED", "Broken", "CompiledRule", "Outcome", "Problem", "Rules", "compile_node"]
 
 BUDGET: Final = 10_000_000
 """The limit of the cost of all rules of an object."""
@@ -128,20 +129,6 @@ def _compile_message(rule: CompiledRule, text: str, environment: Environment, de
         return
     rule.message = message
     rule.message_cost = estimate(message.checked, declared)
-
-
-def has_rules(schema: Any) -> bool:
-    """Whether there is a rule anywhere in a schema."""
-    if not isinstance(schema, dict):
-        return False
-    return bool(schema.get("x-kubernetes-validations")) or any(map(has_rules, _parts(schema)))
-
-
-def _parts(schema: dict[str, Any]) -> Iterator[Any]:
-    yield schema.get("items")
-    yield schema.get("additionalProperties")
-    yield from (schema.get("properties") or {}).values()
-    yield from schema.get("allOf") or ()
 
 
 # The tree of rules

@@ -9,7 +9,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from functools import cache
-from importlib.util import find_spec
 from typing import Any, Final
 
 from kubewright.api.cel._issues import CompileError, marked
@@ -28,9 +27,8 @@ from kubewright.api.cel._nodes import (
     children,
 )
 from kubewright.api.cel._values import Uint
-from kubewright.regex import has_engine
 
-__all__ = ["ExtraMissing", "is_available", "parse"]
+__all__ = ["ExtraMissing", "parse"]
 
 _CONFIG: Final = "name: kubewright\nextensions:\n" + "".join(
     f"  - name: {name}\n" for name in ("optional", "two-var-comprehensions", "lists")
@@ -46,11 +44,6 @@ class ExtraMissing(ImportError):
 
     def __init__(self) -> None:
         super().__init__("CEL needs the packages cel-expr-python and google-re2: pip install 'kubewright[test]'")
-
-
-def is_available() -> bool:
-    """Whether the libraries for CEL are installed. Does not load them."""
-    return find_spec("cel_expr_python") is not None and has_engine()
 
 
 @cache

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
+import msgspec
 
 from kubewright.cli.common._exit_codes import WrongUse
-from kubewright.cli.common._targets import load_project
-from kubewright.scaffold import Record, ScaffoldError
 
 if TYPE_CHECKING:
     from kubewright.cluster.processes import Images
@@ -23,8 +21,7 @@ __all__ = ["PodOptions", "RunPods", "run_pods_options", "workloads_of"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True)
-class RunPods:
+class RunPods(msgspec.Struct, frozen=True):
     """The settings of nodes that run pods."""
 
     images: Images
@@ -32,8 +29,7 @@ class RunPods:
     storage: Path | None
 
 
-@dataclass(frozen=True)
-class PodOptions:
+class PodOptions(msgspec.Struct, frozen=True):
     """The options as they were given."""
 
     run_pods: bool = False
@@ -116,7 +112,9 @@ def run_pods_options(command: F) -> F:
 
 def _mapped_images(file: Path | None) -> Images:
     """Returns the mapping of the project in this folder and of the file."""
+    from kubewright.cli.common._targets import load_project
     from kubewright.cluster.processes import Images, ImagesError, project_images
+    from kubewright.scaffold import Record, ScaffoldError
 
     try:
         record = Record.find(Path.cwd())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from kubewright.client import Request
 from kubewright.cluster._state import State
@@ -33,8 +34,7 @@ _ISSUER: Final = {
 }
 
 
-@dataclass(slots=True)
-class Admission:
+class Admission(msgspec.Struct):
     """The result of access control, for the audit log. A rejected request leaves the later fields empty."""
 
     user: User | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kubewright.api import format_time
@@ -61,7 +61,7 @@ def _type() -> ResourceType:
         plural="tokenrequests",
         singular="tokenrequest",
         namespaced=True,
-        strategy=_Strategy(f"{_GROUP}/v1", _KIND, f"tokenrequests.{_GROUP}"),
+        make_strategy=partial(_Strategy, f"{_GROUP}/v1", _KIND, f"tokenrequests.{_GROUP}"),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kubewright.cluster.certificates._admission import (
@@ -23,7 +24,7 @@ def add_certificates(dispatcher: Dispatcher) -> None:
     state, authorizer = dispatcher.state, dispatcher.access.authorizer
     found = state.types.find("certificates.k8s.io", "v1", "certificatesigningrequests")
     assert found is not None
-    found.strategy = SigningRequestStrategy(found, state)
+    found.make_strategy = partial(SigningRequestStrategy, found, state)
     for plugin in (
         CertificateApproval(authorizer),
         CertificateSigning(authorizer),

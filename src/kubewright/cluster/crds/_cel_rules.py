@@ -77,8 +77,8 @@ def broken_rule(broken: Broken) -> FieldError:
 
 
 def default_rule_errors(schema: JSONObject, path: str) -> Iterator[FieldError]:
-    """Validates a default against the rules at its location, as if the value had existed before."""
-    if not has_rules(schema) or not is_available():
+    """Validates a default against the rules of its schema, as if the value had existed before."""
+    if not is_available():
         return
     rules = Rules(schema, is_whole_object=bool(schema.get("x-kubernetes-embedded-resource")))
     outcome = rules.check(schema["default"], schema["default"], is_update=True)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from kubewright.api.cel import Rules, has_rules
-from kubewright.cluster.crds._cel_rules import broken_rule
+from kubewright.api.cel import has_rules
 from kubewright.cluster.crds._embedded_objects import embedded_object_errors
 from kubewright.cluster.crds._lists import duplicates
 from kubewright.cluster.crds._nulls import drop_nulls
@@ -17,6 +16,9 @@ from kubewright.cluster.machinery._go_types import read_metadata
 from kubewright.cluster.machinery._resources import JSONObject, ReadProblem, Strategy
 from kubewright.cluster.schema import Schema, apply_defaults, custom_schema, prune
 from kubewright.columns import find_values
+
+if TYPE_CHECKING:
+    from kubewright.api.cel import Rules
 
 __all__ = ["CustomStrategy", "SchemaConversion"]
 
@@ -34,6 +36,12 @@ _NOT_CHECKED: Final = (
     "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
     "validation"
 )
+
+
+def _rules(schema: dict[str, Any]) -> Rules:
+    from kubewright.api.cel import Rules  # large, and only definitions with rules need it
+
+    return Rules(schema)
 
 
 class SchemaConversion:
@@ -67,7 +75,7 @@ class CustomStrategy(Strategy):
     def __init__(self, version: JSONObject) -> None:
         self.openapi: dict[str, Any] = (version.get("schema") or {}).get("openAPIV3Schema") or {}
         self.schema: Schema = custom_schema(self.openapi or None)
-        self.rules = Rules(self.openapi) if has_rules(self.openapi) else None
+        self.rules = _rules(self.openapi) if has_rules(self.openapi) else None
         self._tolerated: tuple[JSONObject | None, list[str]] = (None, [])
         subresources = version.get("subresources") or {}
         self._status = "status" in subresources
@@ -137,6 +145,8 @@ class CustomStrategy(Strategy):
             return []
         if any(error.reason in _BLOCKING for error in found):
             return [FieldError("FieldValueInvalid", "<nil>", f"Invalid value: null: {_NOT_CHECKED}")]
+        from kubewright.cluster.crds._cel_rules import broken_rule  # large, and only definitions with rules need it
+
         outcome = self.rules.check(obj, old, is_update=old is not None)
         self._tolerated = (obj, [str(broken_rule(broken)) for broken in outcome.tolerated])
         return [broken_rule(broken) for broken in outcome.broken]

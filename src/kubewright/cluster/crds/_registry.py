@@ -11,6 +11,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kubewright.cluster._state import State
@@ -54,7 +55,7 @@ class Definitions:
     def __init__(self, state: State, write: Callable[[Call], Awaitable[ApiResponse]]) -> None:
         found = state.types.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
         assert found is not None
-        found.strategy = DefinitionStrategy(found.api_version, found.kind, found.qualified)
+        found.make_strategy = partial(DefinitionStrategy, found.api_version, found.kind, found.qualified)
         self.resource = found.qualified
         self._state = state
         self._type = found

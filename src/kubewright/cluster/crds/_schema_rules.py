@@ -1,4 +1,7 @@
-"""Validation of the schemas of definitions, with the messages of the real server."""
+"""Validation of the schemas of definitions, with the messages of the real server.
+
+The checks of CEL rules are imported for the first definition that has rules: their compiler is large.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ from dataclasses import replace
 from typing import Final
 
 from kubewright.api.cel import has_rules
-from kubewright.cluster.crds._cel_rules import cel_errors, check_available, default_rule_errors, rule_shape_errors
 from kubewright.cluster.crds._structure import structural_errors
 from kubewright.cluster.crds._values import errors_of
 from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, not_supported, required
@@ -32,6 +34,8 @@ def schema_errors(schema: JSONObject, path: str, *, with_status: bool) -> Iterat
     yield from defaults
     yield from _openapi(schema, path)
     if not structural and not defaults and has_rules(schema):
+        from kubewright.cluster.crds._cel_rules import cel_errors, check_available
+
         check_available(schema)
         yield from cel_errors(schema, path)
 
@@ -42,7 +46,10 @@ def _defaults(schema: JSONObject, path: str) -> Iterator[FieldError]:
         for error in errors_of(schema, schema["default"]):
             inside = error.field not in ("", "<nil>")
             yield replace(error, field=f"{path}.default.{error.field}" if inside else f"{path}.default")
-        yield from default_rule_errors(schema, f"{path}.default")
+        if has_rules(schema):
+            from kubewright.cluster.crds._cel_rules import default_rule_errors
+
+            yield from default_rule_errors(schema, f"{path}.default")
     for name, member in (schema.get("properties") or {}).items():
         yield from _defaults(member, f"{path}.properties[{name}]")
     for key in ("items", "additionalProperties"):
@@ -69,7 +76,10 @@ def _openapi(schema: JSONObject, path: str) -> Iterator[FieldError]:
         yield invalid(f"{path}.x-kubernetes-preserve-unknown-fields", False, "must be true or undefined")
     yield from _map_type(schema, type_, path)
     yield from _list_type(schema, type_, path)
-    yield from rule_shape_errors(schema, path)
+    if schema.get("x-kubernetes-validations"):
+        from kubewright.cluster.crds._cel_rules import rule_shape_errors
+
+        yield from rule_shape_errors(schema, path)
     for at, member in _members(schema):
         yield from _openapi(member, f"{path}.{at}")
 

@@ -68,7 +68,7 @@ def _type_of(definition: JSONObject, version: JSONObject, strategy: CustomStrate
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         subresources=_subresources(version.get("subresources") or {}),
-        strategy=strategy,
+        make_strategy=lambda: strategy,
         schema=lambda: strategy.schema,
         printer=CustomPrinter(version.get("additionalPrinterColumns") or ()),
         custom=True,

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+from pathlib import Path
+from typing import Final
 
 __all__ = ["read_data"]
+
+_FOLDER: Final = Path(__file__).parent  # importlib.resources would import zipfile and a dozen other modules
 
 
 def read_data(name: str) -> bytes:
     """Returns the content of a file of this package."""
-    return files("kubewright.cluster.data").joinpath(name).read_bytes()
+    return (_FOLDER / name).read_bytes()

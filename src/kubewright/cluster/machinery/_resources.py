@@ -26,6 +26,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
+import msgspec
+
 from kubewright.cluster.machinery._field_errors import FieldError
 from kubewright.columns import Printer
 
@@ -47,8 +49,7 @@ JSONObject: TypeAlias = dict[str, Any]
 _UNCOUNTED = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 
-@dataclass(frozen=True, slots=True)
-class ReadProblem:
+class ReadProblem(msgspec.Struct, frozen=True):
     """Something in a body that the server drops: `unknown field "spec.repliacs"`.
 
     `fieldValidation` makes it an error (Strict), a warning (Warn), or ignores it (Ignore).
@@ -61,8 +62,7 @@ class UnreadableObject(Exception):
     """The body does not fit the types of the kind. The message is the part after "cannot be handled as a X: "."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subresource:
+class Subresource(msgspec.Struct, frozen=True, kw_only=True):
     """A subresource: `status`, `scale`, or one that is rejected.
 
     `kind`, with its group and version, is the kind of its bodies (`Scale` of `autoscaling/v1`); empty means the kind of
@@ -214,7 +214,8 @@ class ResourceType:
     categories: tuple[str, ...] = ()
     verbs: tuple[str, ...] = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
     subresources: Mapping[str, Subresource] = field(default_factory=dict)
-    strategy: Strategy = field(default_factory=Strategy)
+    make_strategy: Callable[[], Strategy] = Strategy
+    """Makes the strategy on first use: the validation of most kinds is never needed in a short-lived cluster."""
     storage: str = ""
     """The storage name of its objects, which all versions of a resource share. Default: `group/plural`."""
     storage_version_hash: str = ""
@@ -232,10 +233,18 @@ class ResourceType:
     """The package of its Go type in messages. Default: that of its group, or `unstructured` for custom resources."""
     deprecation_warning: str = ""
     """Sent as a warning with each response, if not empty."""
+    _strategy: Strategy | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.list_kind = self.list_kind or f"{self.kind}List"
         self.storage = self.storage or f"{self.group}/{self.plural}"
+
+    @property
+    def strategy(self) -> Strategy:
+        """The rules of the kind."""
+        if self._strategy is None:
+            self._strategy = self.make_strategy()
+        return self._strategy
 
     @property
     def api_version(self) -> str:

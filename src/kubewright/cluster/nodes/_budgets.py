@@ -10,8 +10,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Final
 
-from kubewright.api import Selector, find_condition, from_dict, is_condition_true, set_condition, to_dict
-from kubewright.api.core.v1 import PodStatus
+from kubewright.api import Selector, find_condition, from_dict, set_condition, to_dict
 from kubewright.cluster._state import State
 from kubewright.cluster.admission import Attributes
 from kubewright.cluster.conversion._stored import decoded
@@ -78,7 +77,8 @@ def _budget_of(state: State, type_: ResourceType, pod: JSONObject) -> tuple[Entr
 
 
 def _is_ready(pod: JSONObject) -> bool:
-    return is_condition_true(from_dict(PodStatus, pod.get("status") or {}), "Ready")
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
 
 def _allows_unready(budget: PodDisruptionBudget) -> bool:

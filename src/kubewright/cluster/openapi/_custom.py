@@ -57,8 +57,7 @@ _TYPES: Final = {
 _SHARED_BODIES: Final = {f"{_META}DeleteOptions": "body-2Y1dVQaQ", f"{_META}Patch": "body-78PwaGsr"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Operation:
+class _Operation(msgspec.Struct, frozen=True):
     """An operation. `parameters` are names of shared parameters in OpenAPI v2; those without a hash are not shared."""
 
     method: str

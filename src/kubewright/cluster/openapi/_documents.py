@@ -10,7 +10,6 @@ import asyncio
 import hashlib
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import chain
@@ -29,8 +28,7 @@ _PARTS_PER_TURN: Final = 16
 _BYTES_PER_TURN: Final = 256 * 1024
 
 
-@dataclass(frozen=True, kw_only=True)
-class Document:
+class Document(msgspec.Struct, frozen=True, kw_only=True):
     """A document: its content, its ETag, and since when it has that content."""
 
     body: bytes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -37,8 +36,7 @@ class _Metadata(msgspec.Struct):
 _metadata_of: Final = msgspec.json.Decoder(_Metadata)
 
 
-@dataclass(frozen=True, slots=True)
-class OutputFormat:
+class OutputFormat(msgspec.Struct, frozen=True):
     """A response format. `form` is "" for full objects, `Table` or `PartialObjectMetadata`.
 
     Equal formats produce equal bytes, which can be shared.

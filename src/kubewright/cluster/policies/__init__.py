@@ -10,7 +10,15 @@ A policy and its bindings apply as soon as they are written; the real server nee
 
 from __future__ import annotations
 
-from kubewright.cluster.policies._conditions import PolicyConditions
+from typing import TYPE_CHECKING
+
 from kubewright.cluster.policies._install import add_policies
+from kubewright.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from kubewright.cluster.policies._conditions import PolicyConditions
 
 __all__ = ["PolicyConditions", "add_policies"]
+
+if not TYPE_CHECKING:  # type checkers report names that do not exist
+    __getattr__ = lazy_exports(__name__, {"PolicyConditions": "_conditions"})

@@ -1,45 +1,125 @@
-"""`add_policies`: enables policies on a server."""
+"""`add_policies`: enables policies on a server.
+
+Policies and the CEL compiler are imported for the first policy or match condition. Together they are fifty modules, and
+most clusters have neither.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
-from kubewright.cluster.policies._conditions import PolicyConditions
-from kubewright.cluster.policies._mutating import MutatingPolicies
-from kubewright.cluster.policies._strategies import (
-    MutatingBinding,
-    MutatingPolicy,
-    ValidatingBinding,
-    ValidatingPolicy,
-)
-from kubewright.cluster.policies._validating import ValidatingPolicies
+from kubewright.api.cel import is_available
+from kubewright.cluster._state import State
+from kubewright.cluster.admission import Attributes, Plugin
+from kubewright.cluster.machinery._field_errors import FieldError
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType, Strategy
 
 if TYPE_CHECKING:
     from kubewright.cluster.dispatch._dispatcher import Dispatcher
+    from kubewright.cluster.policies._conditions import PolicyConditions
 
 __all__ = ["add_policies"]
 
 _GROUP: Final = "admissionregistration.k8s.io"
 _STRATEGIES: Final = {
-    "mutatingadmissionpolicies": MutatingPolicy,
-    "mutatingadmissionpolicybindings": MutatingBinding,
-    "validatingadmissionpolicies": ValidatingPolicy,
-    "validatingadmissionpolicybindings": ValidatingBinding,
+    "mutatingadmissionpolicies": "MutatingPolicy",
+    "mutatingadmissionpolicybindings": "MutatingBinding",
+    "validatingadmissionpolicies": "ValidatingPolicy",
+    "validatingadmissionpolicybindings": "ValidatingBinding",
 }
 
 
 def add_policies(dispatcher: Dispatcher) -> None:
     """Makes the server accept policies, evaluate them on each write, and evaluate match conditions of webhooks."""
-    from kubewright.api.cel import is_available
-
     if not is_available():
         return
     state = dispatcher.state
     for plural, strategy in _STRATEGIES.items():
         found = state.types.find(_GROUP, "v1", plural)
         assert found is not None
-        found.strategy = strategy(found.api_version, found.kind, found.qualified)
+        found.make_strategy = partial(_strategy, strategy, found)
         dispatcher.supported.add(found.qualified)
-    state.admission.conditions = PolicyConditions()
-    state.admission.add(MutatingPolicies(state))
-    state.admission.add(ValidatingPolicies(state))
+    state.admission.conditions = _Conditions()
+    state.admission.add(_Mutating(state, "mutatingadmissionpolicies", _mutating))
+    state.admission.add(_Validating(state, "validatingadmissionpolicies", _validating))
+
+
+def _strategy(name: str, type_: ResourceType) -> Strategy:
+    from kubewright.cluster.policies import _strategies
+
+    strategy: Callable[[str, str, str], Strategy] = getattr(_strategies, name)
+    return strategy(type_.api_version, type_.kind, type_.qualified)
+
+
+def _mutating(state: State) -> Plugin:
+    from kubewright.cluster.policies._mutating import MutatingPolicies
+
+    return MutatingPolicies(state)
+
+
+def _validating(state: State) -> Plugin:
+    from kubewright.cluster.policies._validating import ValidatingPolicies
+
+    return ValidatingPolicies(state)
+
+
+class _Deferred(Plugin):
+    """A plugin that is made for the first write after a policy of its kind was stored."""
+
+    def __init__(self, state: State, plural: str, make: Callable[[State], Plugin]) -> None:
+        self._state = state
+        self._storage = f"{_GROUP}/{plural}"
+        self._make = make
+        self._made: Plugin | None = None
+
+    @property
+    def plugin(self) -> Plugin:
+        """The plugin itself."""
+        if self._made is None:
+            self._made = self._make(self._state)
+        return self._made
+
+    def handles(self, attributes: Attributes) -> bool:
+        """Returns whether any policy could apply."""
+        if self._made is None and next(self._state.storage.entries(self._storage), None) is None:
+            return False
+        return self.plugin.handles(attributes)
+
+
+class _Mutating(_Deferred):
+    name = "MutatingAdmissionPolicy"
+
+    def mutate(self, attributes: Attributes) -> Awaitable[None] | None:
+        return self.plugin.mutate(attributes)
+
+
+class _Validating(_Deferred):
+    name = "ValidatingAdmissionPolicy"
+
+    def validate(self, attributes: Attributes) -> Awaitable[None] | None:
+        return self.plugin.validate(attributes)
+
+
+class _Conditions:
+    """Implements `kubewright.cluster.admission._conditions.Conditions`."""
+
+    @cached_property
+    def _conditions(self) -> PolicyConditions:
+        from kubewright.cluster.policies._conditions import PolicyConditions
+
+        return PolicyConditions()
+
+    def problems(self, expression: str, path: str) -> list[FieldError]:
+        return self._conditions.problems(expression, path)
+
+    def matches(
+        self,
+        conditions: Sequence[JSONObject],
+        attributes: Attributes,
+        request: JSONObject,
+        obj: JSONObject | None,
+        old: JSONObject | None,
+    ) -> bool:
+        return self._conditions.matches(conditions, attributes, request, obj, old)

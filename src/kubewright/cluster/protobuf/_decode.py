@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -68,7 +68,7 @@ def _decode(body: bytes, depth: int) -> dict[str, Any]:
 
 @cache
 def _facts() -> _Facts:
-    packed = files("kubewright.cluster.protobuf").joinpath("messages.bin").read_bytes()
+    packed = Path(__file__).with_name("messages.bin").read_bytes()
     return msgspec.json.decode(zlib.decompress(packed), type=_Facts)
 
 

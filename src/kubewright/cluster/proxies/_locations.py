@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from kubewright.cluster._state import State
 from kubewright.cluster.conversion._stored import decoded
@@ -18,8 +19,7 @@ from kubewright.cluster.services import shared_port
 __all__ = ["Location", "location_of", "unavailable"]
 
 
-@dataclass(frozen=True)
-class Location:
+class Location(msgspec.Struct, frozen=True):
     """A program that answers HTTP."""
 
     secure: bool

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
 import msgspec
@@ -80,7 +80,7 @@ def _made(api_version: str, plural: str, fact: _Fact) -> ResourceType:
         categories=fact.categories,
         verbs=fact.verbs,
         subresources={name: _subresource(resource, name, *sub) for name, sub in fact.subresources.items()},
-        strategy=strategy_for(api_version, fact.kind, resource),
+        make_strategy=partial(strategy_for, api_version, fact.kind, resource),
         storage=STORED_AS.get(resource, ""),
         storage_version_hash=fact.hash,
         conversion=CONVERSIONS.get((api_version, plural)),

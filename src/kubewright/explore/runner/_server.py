@@ -9,8 +9,11 @@ import sys
 
 import kubewright as kw
 from kubewright.api import apps, core, meta
+from kubewright.api.cel import Rules, is_available
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
+from kubewright.cluster.policies import PolicyConditions
+from kubewright.cluster.registry import builtin_types
 from kubewright.explore.runner import _frames
 from kubewright.explore.runner._stems import Stems
 
@@ -23,6 +26,7 @@ def serve() -> None:
     devnull = os.open(os.devnull, os.O_RDWR)
     os.dup2(devnull, 0)
     os.dup2(devnull, 1)
+    _import_deferred()
     asyncio.run(_warm_up())
     gc.collect()
     gc.freeze()
@@ -35,6 +39,15 @@ def serve() -> None:
             stems.close()
             return
         _frames.write(taken, stems.run(target, plan, fresh=fresh))
+
+
+def _import_deferred() -> None:
+    """Imports what the embedded cluster imports on first use: validation of each kind, and CEL."""
+    for type_ in builtin_types():
+        assert type_.strategy
+    if is_available():
+        assert Rules({"x-kubernetes-validations": [{"rule": "true"}]})
+        assert PolicyConditions()
 
 
 async def _warm_up() -> None:

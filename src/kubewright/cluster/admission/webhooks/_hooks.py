@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from kubewright.api import Selector
 from kubewright.cluster.admission.matching import label_selector
@@ -15,8 +16,7 @@ __all__ = ["Hook", "Hooks"]
 _GROUP: Final = "admissionregistration.k8s.io"
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(msgspec.Struct, frozen=True):
     """One webhook of a configuration. `key` is unique, even among webhooks of the same name."""
 
     configuration: str

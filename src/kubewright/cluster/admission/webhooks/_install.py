@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from kubewright.cluster.admission.webhooks._configurations import ConfigurationStrategy
@@ -21,5 +22,7 @@ def add_webhooks(dispatcher: Dispatcher) -> None:
     for plugin in (MutatingWebhooks, ValidatingWebhooks):
         found = state.types.find(_GROUP, "v1", plugin.plural)
         assert found is not None
-        found.strategy = ConfigurationStrategy(found.api_version, found.kind, found.qualified, state.admission)
+        found.make_strategy = partial(
+            ConfigurationStrategy, found.api_version, found.kind, found.qualified, state.admission
+        )
         state.admission.add(plugin(state, state.webhook_client))

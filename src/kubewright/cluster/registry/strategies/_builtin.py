@@ -15,7 +15,7 @@ from kubewright.cluster.machinery._go_types import Reader, go_type_of, reader_of
 from kubewright.cluster.machinery._resources import JSONObject, ReadProblem, Strategy
 from kubewright.cluster.registry.strategies import _behavior
 from kubewright.cluster.registry.strategies._disabled_fields import drop_disabled_node_fields
-from kubewright.cluster.registry.validation._workloads import key_errors
+from kubewright.cluster.registry.validation._common import key_errors
 from kubewright.names import label_problems, path_segment_problems, subdomain_problems
 
 __all__ = ["BuiltinStrategy", "ImmutableDataStrategy", "NamespaceStrategy", "NodeStrategy", "SecretStrategy"]

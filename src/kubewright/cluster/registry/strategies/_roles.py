@@ -10,7 +10,7 @@ from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
 from kubewright.cluster.registry.validation._common import label_selector_errors
 from kubewright.names import path_segment_problems, subdomain_problems
 
-__all__ = ["ROLE_STRATEGIES"]
+__all__ = ["BindingStrategy", "RoleStrategy"]
 
 _GROUP: Final = "rbac.authorization.k8s.io"
 
@@ -103,12 +103,3 @@ def _subject_errors(subject: JSONObject, path: str, *, namespaced: bool) -> list
     else:
         errors.append(not_supported(f"{path}.kind", kind, ["ServiceAccount", "User", "Group"]))
     return errors
-
-
-ROLE_STRATEGIES: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
-    (_GROUP, "Role"): RoleStrategy,
-    (_GROUP, "ClusterRole"): RoleStrategy,
-    (_GROUP, "RoleBinding"): BindingStrategy,
-    (_GROUP, "ClusterRoleBinding"): BindingStrategy,
-}
-"""Strategies by group and kind."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from kubewright.cluster._state import State
 from kubewright.cluster.machinery._failures import internal
 from kubewright.cluster.machinery._field_errors import FieldError, invalid
-from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.machinery._resources import JSONObject, Strategy
 from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
 from kubewright.cluster.registry.strategies._service_addresses import (
     NODE_PORTS,
@@ -22,6 +24,7 @@ __all__ = ["ServiceStrategy", "track_services"]
 
 _NONE: Final = "None"
 _FULL: Final = "range is full"
+_WITH_ADDRESSES: Final = ("endpoints", "endpointslices", "servicecidrs")
 _NOT_AN_ADDRESS: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 
 
@@ -167,10 +170,17 @@ def track_services(state: State) -> None:
 def _set_range(state: State, allocations: Allocations) -> None:
     allocations.network = state.service_range
     for each in state.types:
-        if isinstance(each.strategy, AddressRangeStrategy):
-            each.strategy.network = state.service_range
-        elif isinstance(each.strategy, EndpointAddressStrategy):
-            each.strategy.allows_loopback = state.runs_pods
+        if each.plural in _WITH_ADDRESSES:
+            each.make_strategy = partial(_for_range, each.make_strategy, state)
+
+
+def _for_range(make: Callable[[], Strategy], state: State) -> Strategy:
+    strategy = make()
+    if isinstance(strategy, AddressRangeStrategy):
+        strategy.network = state.service_range
+    elif isinstance(strategy, EndpointAddressStrategy):
+        strategy.allows_loopback = state.runs_pods
+    return strategy
 
 
 def _keep(spec: JSONObject, before: JSONObject) -> None:

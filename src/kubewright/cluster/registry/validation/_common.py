@@ -16,6 +16,7 @@ __all__ = [
     "condition_errors",
     "config_key_problems",
     "id_errors",
+    "key_errors",
     "label_key_errors",
     "label_map_errors",
     "label_requirement_errors",
@@ -95,6 +96,11 @@ def config_key_problems(key: str) -> list[str]:
     if key in (".", ".."):
         return [*problems, f"must not be '{key}'"]
     return [*problems, "must not start with '..'"] if key.startswith("..") else problems
+
+
+def key_errors(data: JSONObject | None, field: str) -> list[FieldError]:
+    """Validates the keys of ConfigMaps and Secrets, which become file names."""
+    return [invalid(f"{field}[{key}]", key, problem) for key in data or () for problem in config_key_problems(key)]
 
 
 def id_errors(spec: JSONObject, field: str, path: str) -> list[FieldError]:

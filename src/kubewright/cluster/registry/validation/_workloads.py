@@ -1,4 +1,4 @@
-"""Validation of workloads, and of the keys of ConfigMaps and Secrets, in kube-apiserver's order."""
+"""Validation of workloads, in kube-apiserver's order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from kubewright.cluster.machinery._field_errors import FieldError, forbidden, in
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.validation._common import (
     at_least_zero,
-    config_key_problems,
     label_map_errors,
     label_selector_errors,
     number_or_percent_errors,
@@ -25,7 +24,6 @@ __all__ = [
     "deployment_errors",
     "job_errors",
     "job_selector_errors",
-    "key_errors",
     "pod_template_errors",
     "replica_set_errors",
     "replication_controller_errors",
@@ -35,11 +33,6 @@ __all__ = [
 _PERCENT: Final = re.compile("[0-9]+%")
 _MAX_CRON_JOB: Final = 52
 _CONCURRENCY: Final = ("Allow", "Forbid", "Replace")
-
-
-def key_errors(data: JSONObject | None, field: str) -> list[FieldError]:
-    """Validates the keys of ConfigMaps and Secrets, which become file names."""
-    return [invalid(f"{field}[{key}]", key, problem) for key in data or () for problem in config_key_problems(key)]
 
 
 def deployment_errors(spec: JSONObject) -> list[FieldError]:
