@@ -45,7 +45,9 @@ async def test_deletes_namespace_with_workloads_without_errors(world: World, cap
         await world.client.delete(core.Namespace, "full")
         await world.passes(60)
     assert "full" not in await world.names(core.Namespace)
-    assert [record.getMessage() for record in caplog.records] == []
+    logged = [record.getMessage() for record in caplog.records]
+    # On a busy machine, every function may seem to block the loop.
+    assert [message for message in logged if "blocked the event loop" not in message] == []
 
 
 @pytest.mark.control_plane
