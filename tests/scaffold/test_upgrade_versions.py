@@ -58,6 +58,18 @@ def project(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     return folder
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    """Returns the content of each file of a project."""
+    files = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+@pytest.fixture(scope="module")
+def tested() -> list[dict[str, bytes]]:
+    """The projects whose tests have passed. An upgrade from another version may result in the same files."""
+    return []
+
+
 def make_test(folder: Path) -> subprocess.CompletedProcess[str]:
     """Runs `make test` of the project, in this environment instead of one that it sets up."""
     (folder / ".setup").touch()
@@ -67,12 +79,16 @@ def make_test(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.promise("Projects", "After `kubewright upgrade`, `make test` passes on projects of every earlier version.")
-def test_tests_pass_after_an_upgrade(project: Path) -> None:
+def test_tests_pass_after_an_upgrade(project: Path, tested: list[dict[str, bytes]]) -> None:
     assert run(["upgrade"]) == 0
     assert Record.read(project).scaffold == CURRENT
     assert not plan_upgrade(project).needed
+    upgraded = contents(project)
+    if upgraded in tested:
+        return
     done = make_test(project)
     assert done.returncode == 0, done.stdout + done.stderr
+    tested.append(upgraded)
 
 
 @pytest.mark.promise("Projects", "`kubewright upgrade` rewrites renamed names of Kubewright in all Python files.")
