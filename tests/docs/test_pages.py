@@ -21,6 +21,7 @@ from kubewright.api.apiextensions.v1 import CustomResourceDefinition
 from kubewright.client import AlreadyExists, Client, load_config
 from kubewright.testing import ControlPlane
 from tests.docs.markdown import ROOT, Block, blocks, name
+from tests.type_checks import mypy
 
 PAGES = sorted(
     page
@@ -97,8 +98,7 @@ def readme_operator() -> Block:
 def check_types(source: str, folder: Path) -> subprocess.CompletedProcess[str]:
     file = folder / "readme_operator.py"
     file.write_text(source)
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", str(ROOT / "pyproject.toml"), str(file)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return mypy(file)
 
 
 @pytest.mark.timeout(300)  # without its cache, mypy reads all of Kubewright first

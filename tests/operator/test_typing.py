@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.operator.conftest import EXAMPLE
-
-REPOSITORY = Path(__file__).parents[2]
+from tests.type_checks import mypy
 
 PROGRAM = """\
 from collections.abc import Iterator
@@ -153,26 +149,18 @@ def blocking(foo: Foo, ctx: kw.BlockingContext[Foo]) -> None:
 """
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cache for all: mypy reads the built-in kinds only once."""
-    return tmp_path_factory.mktemp("mypy")
-
-
-def check(cache: Path, *paths: Path) -> str:
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", f"--cache-dir={cache}", *map(str, paths)]
-    environment = os.environ | {"MYPYPATH": str(paths[0].parent)}  # so that modules in the same folder can be imported
-    run = subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY, env=environment, check=False)
-    assert not run.stderr
-    return run.stdout
+def check(*files: Path) -> str:
+    done = mypy(*files)
+    assert not done.stderr
+    return done.stdout
 
 
 @pytest.mark.promise("What wakes a reconciler", "A type checker finds wrong fields, also a misspelled status field.")
-def test_mypy_finds_wrong_fields_misspelled_status_fields_and_wrong_options(tmp_path: Path, cache: Path) -> None:
+def test_mypy_finds_wrong_fields_misspelled_status_fields_and_wrong_options(tmp_path: Path) -> None:
     program = tmp_path / "typed.py"
     program.write_text(PROGRAM)
     found: dict[int, set[str]] = {}
-    for line, code in re.findall(r"typed\.py:(\d+): error: .*\[([a-z-]+)\]$", check(cache, program), re.MULTILINE):
+    for line, code in re.findall(r"typed\.py:(\d+): error: .*\[([a-z-]+)\]$", check(program), re.MULTILINE):
         found.setdefault(int(line), set()).add(code)
     expected: dict[int, set[str]] = {}
     for number, text in enumerate(PROGRAM.splitlines(), start=1):
@@ -183,5 +171,5 @@ def test_mypy_finds_wrong_fields_misspelled_status_fields_and_wrong_options(tmp_
         assert codes <= found[number]
 
 
-def test_the_examples_are_clean(cache: Path) -> None:
-    assert check(cache, *sorted(EXAMPLE.glob("*.py"))) == ""
+def test_the_examples_are_clean() -> None:
+    assert check(*sorted(EXAMPLE.glob("*.py"))) == ""
