@@ -88,11 +88,16 @@ def _members(value: Any) -> Iterator[tuple[str, Any]]:
 def _fields_to_look_at(model: type[msgspec.Struct]) -> tuple[tuple[str, str], ...]:
     """Returns the attributes that may hold a value that cannot be encoded, with their JSON names."""
     names = zip(model.__struct_fields__, model.__struct_encode_fields__, strict=True)
+    return tuple(name for name, hint in zip(names, _field_types(model), strict=True) if _may_hold(hint, set()))
+
+
+@cache
+def _field_types(model: type[msgspec.Struct]) -> tuple[Any, ...]:
+    """Returns the type of each field. msgspec evaluates all annotations of a class with each call."""
     try:
-        types = [field.type for field in msgspec.structs.fields(model)]
+        return tuple(field.type for field in msgspec.structs.fields(model))
     except NameError:  # an annotation names a class that only type checkers import
-        return tuple(names)
-    return tuple(name for name, hint in zip(names, types, strict=True) if _may_hold(hint, set()))
+        return (Any,) * len(model.__struct_fields__)
 
 
 def _may_hold(hint: Any, seen: set[Any]) -> bool:
@@ -111,7 +116,4 @@ def _may_hold(hint: Any, seen: set[Any]) -> bool:
     if hint in seen:  # its fields are checked where it was seen first
         return False
     seen.add(hint)
-    try:
-        return any(_may_hold(field.type, seen) for field in msgspec.structs.fields(hint))
-    except NameError:
-        return True
+    return any(_may_hold(each, seen) for each in _field_types(hint))
