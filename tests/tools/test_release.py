@@ -113,13 +113,8 @@ def test_every_extra_has_a_smoke_test() -> None:
     assert set(CHECKS) == {"", *extras}
 
 
-@pytest.mark.parametrize("extra", ["", "test", "console", "otel", "pydantic"])
-def test_the_smoke_test_passes_in_this_environment(extra: str, tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        str(ROOT / "tools" / "release" / "smoke.py"),
-        kubewright.__version__,
-        *([extra] if extra else []),
-    ]
+def test_the_smoke_test_passes_in_this_environment(tmp_path: Path) -> None:
+    smoke = str(ROOT / "tools" / "release" / "smoke.py")
+    command = [sys.executable, smoke, kubewright.__version__, "test", "console", "otel", "pydantic"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

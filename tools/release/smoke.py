@@ -1,4 +1,4 @@
-"""A smoke test of an installed Kubewright: `python smoke.py VERSION [EXTRA]`. It needs nothing but the installation.
+"""A smoke test of an installed Kubewright: `python smoke.py VERSION [EXTRA...]`. It needs nothing but the installation.
 
 Every installation runs an operator on the embedded cluster and the command line. An extra also runs what it is for.
 """
@@ -131,13 +131,14 @@ CHECKS: dict[str, list[Callable[[], None]]] = {
 }
 
 
-def main(expected: str, extra: str = "") -> None:
+def main(expected: str, *extras: str) -> None:
     """Runs all checks of an installation; the first failure is raised."""
     assert version("kubewright") == kw.__version__ == expected, kw.__version__
     asyncio.run(runs_an_operator())
     has_a_command_line(expected)
-    for check in CHECKS[extra]:
-        check()
+    for extra in extras:
+        for check in CHECKS[extra]:
+            check()
 
 
 if __name__ == "__main__":
