@@ -6,8 +6,9 @@ import asyncio
 import importlib.util
 import socket
 import urllib.request
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -17,7 +18,7 @@ from kubewright.development._target import (  # private: tested without the oper
     embedded_target,
 )
 from kubewright.development.messages import ConsoleReady, Hint, Message
-from tests.development.dev_process import PROGRAM, SAMPLE, developing, wait_until
+from tests.development.dev_process import PROGRAM, SAMPLE, Dev, developing, wait_until
 from tests.patience import PATIENCE
 
 
@@ -27,21 +28,37 @@ async def target() -> AsyncIterator[TargetCluster]:
         yield made
 
 
-@pytest.mark.timeout(900)
-def test_serves_the_console_across_saves(tmp_path: Path) -> None:
-    program = tmp_path / "notes.py"
+class Shared(NamedTuple):
+    """A run of `dev` with a console, and a browser. Each test saves its own program first."""
+
+    dev: Dev
+    program: Path
+    url: str
+    browser: urllib.request.OpenerDirector
+
+    def open(self, url: str) -> str:
+        with self.browser.open(url, timeout=PATIENCE) as page:
+            assert page.status == 200
+            return str(page.read().decode())
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
+    program = tmp_path_factory.mktemp("notes") / "notes.py"
     program.write_text(PROGRAM)
-    (tmp_path / "example-note.yaml").write_text(SAMPLE)
-    with developing(tmp_path, program.name) as dev:
-        url = dev.wait_for("console")["url"]
-        assert url.startswith("http://127.0.0.1:")
-        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-        with browser.open(url, timeout=PATIENCE) as page:  # signs in with the invitation
-            assert page.status == 200
-        dev.saves(program, PROGRAM.replace("first", "second"))
-        dev.wait_for("object", name="sample", state="Said=second hello")
-        with browser.open(url.partition("?")[0], timeout=PATIENCE) as page:
-            assert page.status == 200
+    program.with_name("example-note.yaml").write_text(SAMPLE)
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    with developing(program.parent, program.name) as dev:
+        yield Shared(dev, program, dev.wait_for("console")["url"], browser)
+
+
+@pytest.mark.timeout(900)
+def test_serves_the_console_across_saves(shared: Shared) -> None:
+    assert shared.url.startswith("http://127.0.0.1:")
+    shared.open(shared.url)  # signs in with the invitation
+    shared.dev.saves(shared.program, PROGRAM.replace("first", "second"))
+    shared.dev.wait_for("object", name="sample", state="Said=second hello")
+    shared.open(shared.url.partition("?")[0])
 
 
 EXTENSION = """
@@ -57,25 +74,17 @@ async def all_notes(page: ExtensionPage) -> None:
 
 
 @pytest.mark.timeout(900)
-def test_loads_extensions_of_the_project_with_each_save(tmp_path: Path) -> None:
-    program = tmp_path / "notes.py"
-    program.write_text(f'{PROGRAM}\noperator.extend_console("notes_ui:notes")\n')
-    pages = tmp_path / "notes_ui.py"
+def test_loads_extensions_of_the_project_with_each_save(shared: Shared) -> None:
+    dev, program = shared.dev, shared.program
+    pages = program.with_name("notes_ui.py")
     pages.write_text(EXTENSION)
-    with developing(tmp_path, program.name) as dev:
-        url = dev.wait_for("console")["url"]
-        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-
-        def shows(title: str) -> bool:
-            with browser.open(url, timeout=PATIENCE) as page:
-                return title in page.read().decode()
-
-        wait_until(lambda: shows("First title"), "the page of the extension")
-        pages.write_text(EXTENSION.replace("First", "Second"))
-        dev.saves(program, f'{PROGRAM}\noperator.extend_console("notes_ui:notes")  # again\n')
-        wait_until(lambda: shows("Second title"), "the changed page of the extension")
-        dev.saves(program, f'{PROGRAM}\noperator.extend_console("notes_missing:notes")\n')
-        assert "cannot import extension notes_missing:notes" in dev.wait_for("hint")["text"]
+    dev.saves(program, f'{PROGRAM}\noperator.extend_console("notes_ui:notes")\n')
+    wait_until(lambda: "First title" in shared.open(shared.url), "the page of the extension")
+    pages.write_text(EXTENSION.replace("First", "Second"))
+    dev.saves(program, f'{PROGRAM}\noperator.extend_console("notes_ui:notes")  # again\n')
+    wait_until(lambda: "Second title" in shared.open(shared.url), "the changed page of the extension")
+    dev.saves(program, f'{PROGRAM}\noperator.extend_console("notes_missing:notes")\n')
+    assert "cannot import extension notes_missing:notes" in dev.wait_for("hint")["text"]
 
 
 async def test_reports_a_port_in_use_as_a_hint(target: TargetCluster) -> None:

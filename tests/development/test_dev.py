@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,17 @@ def program(tmp_path: Path) -> Path:
     path.write_text(PROGRAM)
     (tmp_path / "example-note.yaml").write_text(SAMPLE)
     return path
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Dev, Path]]:
+    """A run with the program, which tests break and repair."""
+    path = tmp_path_factory.mktemp("shared") / "notes.py"
+    path.write_text(PROGRAM)
+    path.with_name("example-note.yaml").write_text(SAMPLE)
+    with developing(path.parent, path.name, "--no-console") as dev:
+        dev.wait_for("ready")
+        yield dev, path
 
 
 def status_text(dev: Dev, name: str = "sample") -> str:
@@ -137,17 +149,18 @@ def test_a_save_applies_new_code_and_keeps_objects(program: Path) -> None:
     "Development",
     "A mistake stops the operator, is shown with file and line, and the next save fixes it.",
 )
-def test_shows_file_and_line_of_a_syntax_error_and_restarts_after_the_next_save(program: Path) -> None:
-    with developing(program.parent, program.name, "--no-console") as dev:
-        old = dev.wait_for("ready")["address"]
-        dev.saves(program, PROGRAM + "\n\nasync def broken(:\n")
-        failed = dev.wait_for("failed", what="import")
-        assert (failed["file"], failed["line"]) == (str(program), PROGRAM.count("\n") + 3)
-        assert "SyntaxError" in failed["text"]
-        assert "async def broken(:" in failed["text"]
-        assert not answers(old)  # the old process has stopped
-        dev.saves(program, PROGRAM.replace("first", "second"))
-        dev.wait_for("object", name="sample", state="Said=second hello")
+def test_shows_file_and_line_of_a_syntax_error_and_restarts_after_the_next_save(shared: tuple[Dev, Path]) -> None:
+    dev, program = shared
+    dev.saves(program, PROGRAM.replace("first", "zeroth"))
+    old = dev.wait_for("ready")["address"]
+    dev.saves(program, PROGRAM + "\n\nasync def broken(:\n")
+    failed = dev.wait_for("failed", what="import")
+    assert (failed["file"], failed["line"]) == (str(program), PROGRAM.count("\n") + 3)
+    assert "SyntaxError" in failed["text"]
+    assert "async def broken(:" in failed["text"]
+    assert not answers(old)  # the old process has stopped
+    dev.saves(program, PROGRAM.replace("first", "second"))
+    dev.wait_for("object", name="sample", state="Said=second hello")
 
 
 @pytest.mark.promise(
@@ -175,14 +188,13 @@ def test_restarts_when_a_missing_module_is_created(program: Path) -> None:
 @pytest.mark.promise(
     "Development", "A definition that the cluster rejects is reported once, and the next save can revert it."
 )
-def test_reports_a_rejected_definition_once_and_accepts_its_revert(program: Path) -> None:
-    with developing(program.parent, program.name, "--no-console") as dev:
-        dev.wait_for("ready")
-        dev.saves(program, PROGRAM.replace('"dev.example.com/v1"', '"dev.example.com/v1", scope="Cluster"'))
-        failed = dev.wait_for("failed", what="definitions")
-        assert "the scope cannot change from Namespaced to Cluster" in failed["text"]
-        dev.saves(program, PROGRAM.replace("first", "third"))
-        dev.wait_for("object", name="sample", state="Said=third hello")
+def test_reports_a_rejected_definition_once_and_accepts_its_revert(shared: tuple[Dev, Path]) -> None:
+    dev, program = shared
+    dev.saves(program, PROGRAM.replace('"dev.example.com/v1"', '"dev.example.com/v1", scope="Cluster"'))
+    failed = dev.wait_for("failed", what="definitions")
+    assert "the scope cannot change from Namespaced to Cluster" in failed["text"]
+    dev.saves(program, PROGRAM.replace("first", "third"))
+    dev.wait_for("object", name="sample", state="Said=third hello")
     reports = [message for message in dev.messages if "the scope cannot change" in str(message)]
     assert len(reports) == 1  # the log does not repeat it
 
@@ -202,21 +214,21 @@ def test_reports_an_invalid_definition_and_restarts_after_the_next_save(program:
     "Development",
     "A mistake stops the operator, is shown with file and line, and the next save fixes it.",
 )
-def test_reports_an_operator_that_exits_and_restarts_it_after_the_next_save(program: Path) -> None:
-    program.write_text(PROGRAM + "\n    os._exit(7)\n")
-    with developing(program.parent, program.name, "--no-console") as dev:
-        dev.wait_for("ended", code=7)
-        dev.saves(program, PROGRAM)
-        dev.wait_for("reconciled", name="sample", result="success")
+def test_reports_an_operator_that_exits_and_restarts_it_after_the_next_save(shared: tuple[Dev, Path]) -> None:
+    dev, program = shared
+    dev.saves(program, PROGRAM + "\n    os._exit(7)\n")
+    dev.wait_for("ended", code=7)
+    dev.saves(program, PROGRAM)
+    dev.wait_for("reconciled", name="sample", result="success")
 
 
-def test_reports_a_failed_reconcile_with_its_error(program: Path) -> None:
-    program.write_text(PROGRAM + "    raise RuntimeError('no luck')\n")
-    with developing(program.parent, program.name, "--no-console") as dev:
-        failing = dev.wait_for("reconciled", name="sample", result="error")
-        assert failing["error"] == "RuntimeError: no luck"
-        logged = dev.wait_for("log", level="error")
-        assert "raise RuntimeError('no luck')" in logged["traceback"]
+def test_reports_a_failed_reconcile_with_its_error(shared: tuple[Dev, Path]) -> None:
+    dev, program = shared
+    dev.saves(program, PROGRAM + "    raise RuntimeError('no luck')\n")
+    failing = dev.wait_for("reconciled", name="sample", result="error")
+    assert failing["error"] == "RuntimeError: no luck"
+    logged = dev.wait_for("log", level="error")
+    assert "raise RuntimeError('no luck')" in logged["traceback"]
 
 
 @pytest.mark.promise("Development", "Samples are applied again only when they change.")
