@@ -4,13 +4,18 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
+from kubewright import cli
 from kubewright.testing import find_binaries
 from kubewright.testing.binaries import BINARIES
 
+Run: TypeAlias = Callable[..., tuple[int, str, str]]
+"""Runs the command with these arguments and variables; returns its exit code, its output and its errors."""
 COMMAND = [sys.executable, "-m", "kubewright.cli", "controlplane"]
 
 
@@ -23,6 +28,19 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
         stdin=subprocess.DEVNULL,
         env=os.environ | environment,
     )
+
+
+@pytest.fixture
+def run_here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs the command in this process."""
+
+    def run_here(*arguments: str, **environment: str) -> tuple[int, str, str]:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        code = cli.run(["controlplane", *arguments])
+        return code, *capsys.readouterr()
+
+    return run_here
 
 
 @pytest.mark.promise("The control plane for tests", "The command line sets it up, names its folder and starts it.")
@@ -41,18 +59,18 @@ def test_setup_and_path_name_the_folder_of_the_binaries() -> None:
     assert {path.name for path in folder.iterdir()} >= set(BINARIES)
 
 
-def test_path_without_binaries_names_the_fix(tmp_path: Path) -> None:
-    done = run("path", KUBEWRIGHT_CACHE_DIR=str(tmp_path), KUBEBUILDER_ASSETS="")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "Error: the binaries are not installed; run `kubewright controlplane setup`\n"
+def test_path_without_binaries_names_the_fix(tmp_path: Path, run_here: Run) -> None:
+    code, output, errors = run_here("path", KUBEWRIGHT_CACHE_DIR=str(tmp_path), KUBEBUILDER_ASSETS="")
+    assert (code, output) == (1, "")
+    assert errors == "Error: the binaries are not installed; run `kubewright controlplane setup`\n"
 
 
-def test_a_failed_setup_prints_one_line(tmp_path: Path) -> None:
+def test_a_failed_setup_prints_one_line(tmp_path: Path, run_here: Run) -> None:
     (tmp_path / "file").touch()
-    done = run("setup", KUBEWRIGHT_CACHE_DIR=str(tmp_path / "file"), KUBEBUILDER_ASSETS="")
-    assert done.returncode == 1
-    assert done.stderr.startswith("Error: the cache directory ")
-    assert len(done.stderr.splitlines()) == 1
+    code, _, errors = run_here("setup", KUBEWRIGHT_CACHE_DIR=str(tmp_path / "file"), KUBEBUILDER_ASSETS="")
+    assert code == 1
+    assert errors.startswith("Error: the cache directory ")
+    assert len(errors.splitlines()) == 1
 
 
 def test_an_interrupted_setup_leaves_no_partial_files(tmp_path: Path) -> None:
@@ -104,25 +122,25 @@ def test_start_runs_until_a_signal_and_removes_its_kubeconfig(tmp_path: Path, en
 
 
 @pytest.mark.parametrize("content", ["apiVersion: v1\nclusters:\n- name: production\n", "notes", "{", "a: [1]"])
-def test_start_does_not_replace_another_file(tmp_path: Path, content: str) -> None:
+def test_start_does_not_replace_another_file(tmp_path: Path, content: str, run_here: Run) -> None:
     (tmp_path / "config").write_text(content)
-    done = run("start", "--write-kubeconfig", str(tmp_path / "config"))
-    assert (done.returncode, done.stdout) == (1, "")
+    code, output, errors = run_here("start", "--write-kubeconfig", str(tmp_path / "config"))
+    assert (code, output) == (1, "")
     assert (
-        done.stderr == f"Error: {tmp_path / 'config'} is not a kubeconfig of an earlier cluster, so it is not replaced;"
+        errors == f"Error: {tmp_path / 'config'} is not a kubeconfig of an earlier cluster, so it is not replaced;"
         " name another file\n"
     )
     assert (tmp_path / "config").read_text() == content
 
 
-def test_start_rejects_a_file_in_a_missing_folder(tmp_path: Path) -> None:
-    done = run("start", "--write-kubeconfig", str(tmp_path / "absent" / "config"))
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert "does not exist" in done.stderr
+def test_start_rejects_a_file_in_a_missing_folder(tmp_path: Path, run_here: Run) -> None:
+    code, _, errors = run_here("start", "--write-kubeconfig", str(tmp_path / "absent" / "config"))
+    assert (code, len(errors.splitlines())) == (2, 1)
+    assert "does not exist" in errors
 
 
 @pytest.mark.skipif(not Path("/sys/kernel").is_dir(), reason="needs a folder that even root cannot write to")
-def test_a_read_only_folder_is_a_failure() -> None:
-    done = run("start", "--write-kubeconfig", "/sys/kernel/kubeconfig")
-    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
-    assert done.stderr.startswith("Error: /sys/kernel/kubeconfig cannot be written: ")
+def test_a_read_only_folder_is_a_failure(run_here: Run) -> None:
+    code, _, errors = run_here("start", "--write-kubeconfig", "/sys/kernel/kubeconfig")
+    assert (code, len(errors.splitlines())) == (1, 1)
+    assert errors.startswith("Error: /sys/kernel/kubeconfig cannot be written: ")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from kubewright.cli import run
 from kubewright.scaffold import carry_out, new_api, new_project
+from tests.full_disk import no_file_larger_than
 
 pytestmark = pytest.mark.timeout(300)  # on a busy machine
 
@@ -48,12 +47,6 @@ WRITING = {
     "installer": (["installer"], "dist/install.yaml", "--overwrite"),
     "codegen": (["codegen", "thing.yaml", "--out", "types.py"], "types.py", ""),
 }
-FULL_DISK = """
-import resource
-from kubewright.cli import main
-resource.setrlimit(resource.RLIMIT_FSIZE, (150, 150))
-main()
-"""
 COMMANDS = pytest.mark.parametrize(("command", "file", "force"), WRITING.values(), ids=WRITING)
 
 
@@ -104,15 +97,17 @@ def test_overwrites_a_file_of_the_user_only_with_the_option(
 
 @pytest.mark.promise("Projects", "All files of a command are written or none, also on a full disk.")
 @COMMANDS
-def test_a_full_disk_changes_nothing(command: list[str], file: str, force: str, project: Path) -> None:
+def test_a_full_disk_changes_nothing(
+    command: list[str], file: str, force: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Limits the size of files: some are written in full before the first that does not fit."""
     before, places = tree(project), folders(project)
-    done = subprocess.run(
-        [sys.executable, "-B", "-c", FULL_DISK, *command], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1, done.stderr
-    assert "File too large" in done.stderr
-    assert "Traceback" not in done.stderr
+    with no_file_larger_than(150):
+        code = run(command)
+    errors = capsys.readouterr().err
+    assert code == 1, errors
+    assert "File too large" in errors
+    assert "Traceback" not in errors
     assert (tree(project), folders(project)) == (before, places)
 
 
