@@ -196,3 +196,22 @@ def test_rejects_a_value_of_a_foreign_type_with_its_path(
     with pytest.raises(TypeError) as caught:
         send(value)
     assert str(caught.value).startswith(message)
+
+
+class Unresolved(msgspec.Struct):
+    """Has the annotation of a class that only type checkers import."""
+
+    number: Imported  # type: ignore[name-defined]  # noqa: F821
+
+
+class Around(msgspec.Struct):
+    inner: Unresolved
+    name: str = ""
+
+
+def test_looks_at_fields_whose_types_cannot_be_resolved() -> None:
+    assert encode(Around(Unresolved(1.5))) == b'{"inner":{"number":1.5},"name":""}'
+    with pytest.raises(ValueError, match=r"number: must be a finite number"):
+        encode(Unresolved(math.nan))
+    with pytest.raises(ValueError, match=r"inner\.number: must be a finite number"):
+        encode(Around(Unresolved(math.inf)))
