@@ -18,6 +18,7 @@ from uuid import UUID
 
 import msgspec
 
+from kubewright.api._fields import fields_of
 from kubewright.api._pydantic import is_pydantic
 from kubewright.api._quantity import Quantity
 from kubewright.api._time import NO_TIME_ZONE
@@ -88,16 +89,11 @@ def _members(value: Any) -> Iterator[tuple[str, Any]]:
 def _fields_to_look_at(model: type[msgspec.Struct]) -> tuple[tuple[str, str], ...]:
     """Returns the attributes that may hold a value that cannot be encoded, with their JSON names."""
     names = zip(model.__struct_fields__, model.__struct_encode_fields__, strict=True)
-    return tuple(name for name, hint in zip(names, _field_types(model), strict=True) if _may_hold(hint, set()))
-
-
-@cache
-def _field_types(model: type[msgspec.Struct]) -> tuple[Any, ...]:
-    """Returns the type of each field. msgspec evaluates all annotations of a class with each call."""
     try:
-        return tuple(field.type for field in msgspec.structs.fields(model))
+        types = [field.type for field in fields_of(model)]
     except NameError:  # an annotation names a class that only type checkers import
-        return (Any,) * len(model.__struct_fields__)
+        return tuple(names)
+    return tuple(name for name, hint in zip(names, types, strict=True) if _may_hold(hint, set()))
 
 
 def _may_hold(hint: Any, seen: set[Any]) -> bool:
@@ -116,4 +112,7 @@ def _may_hold(hint: Any, seen: set[Any]) -> bool:
     if hint in seen:  # its fields are checked where it was seen first
         return False
     seen.add(hint)
-    return any(_may_hold(each, seen) for each in _field_types(hint))
+    try:
+        return any(_may_hold(field.type, seen) for field in fields_of(hint))
+    except NameError:
+        return True

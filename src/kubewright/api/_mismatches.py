@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
 import msgspec
 
+from kubewright.api._fields import fields_of
 from kubewright.api._pydantic import decode_pydantic, is_pydantic
 from kubewright.api._quantity import EXPECTED, Quantity
 from kubewright.api._repair import without_none
@@ -51,7 +52,7 @@ def _fits(type_: Any, content: Any) -> bool:
 def _parts(type_: Any, content: Any) -> Iterator[tuple[str, Any, Any]]:
     plain, _ = without_none(type_)
     if isinstance(content, dict) and isinstance(plain, type) and issubclass(plain, msgspec.Struct):
-        for field in msgspec.structs.fields(plain):
+        for field in fields_of(plain):
             if field.encode_name in content:
                 yield f".{field.encode_name}", field.type, content[field.encode_name]
     elif isinstance(content, dict) and get_origin(plain) is dict:
@@ -73,7 +74,7 @@ def _problem(type_: Any, content: Any) -> str:
         names = " | ".join([*expected, *(["null"] if optional else [])])
         return f"expected `{names}`, got `{found}`"
     if isinstance(plain, type) and issubclass(plain, msgspec.Struct):
-        for field in msgspec.structs.fields(plain):
+        for field in fields_of(plain):
             if field.required and field.encode_name not in content:
                 return f"missing required field `{field.encode_name}`"
         if issubclass(plain, Resource) and "spec" not in content and requires_spec(plain):

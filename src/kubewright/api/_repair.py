@@ -11,8 +11,7 @@ from datetime import datetime
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-import msgspec
-
+from kubewright.api._fields import fields_of
 from kubewright.api._model import Model
 
 __all__ = ["repair", "without_none"]
@@ -40,7 +39,7 @@ def repair(type_: Any, content: Any) -> Any:
 def _repair_model(model: type[Model], content: dict[str, Any]) -> dict[str, Any]:
     lenient = model.__module__.startswith("kubewright.api.")
     repaired = dict(content)
-    for field in msgspec.structs.fields(model):
+    for field in fields_of(model):
         name = field.encode_name
         _, optional = without_none(field.type)
         if name in content:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, Union, cast, 
 
 import msgspec
 
+from kubewright.api._fields import fields_of
 from kubewright.api._model import Model
 from kubewright.api._object import Object, info_of
 from kubewright.api._pydantic import is_pydantic, required_of, wire_of
@@ -56,7 +57,7 @@ class Resource(Object, Generic[SpecT, StatusT]):
 
 def requires_spec(kind: type[Resource[Any, Any]]) -> bool:
     """Whether an object of the kind must have a spec, because an empty one would lack required fields."""
-    spec = next(field.type for field in msgspec.structs.fields(kind) if field.name == "spec")
+    spec = next(field.type for field in fields_of(kind) if field.name == "spec")
     return not _allows_none(spec) and not (is_model(spec) and not _required_fields(spec))
 
 
@@ -67,7 +68,7 @@ def new_status(kind: type[Object]) -> Any:
     """
     if not issubclass(kind, Resource):
         return None
-    declared = next(field.type for field in msgspec.structs.fields(kind) if field.name == "status")
+    declared = next(field.type for field in fields_of(kind) if field.name == "status")
     model = model_in(declared)
     if model is None:
         return None
@@ -82,7 +83,7 @@ def status_names(kind: type[Object]) -> dict[str, str] | None:
 
     Returns None if the status has no model: for untyped kinds, and for a status that is a plain value.
     """
-    declared = next((field.type for field in msgspec.structs.fields(kind) if field.name == "status"), None)
+    declared = next((field.type for field in fields_of(kind) if field.name == "status"), None)
     model = model_in(declared)
     if model is None:
         return None

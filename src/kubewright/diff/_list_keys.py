@@ -6,10 +6,8 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-import msgspec
-
 from kubewright.api import Model
-from kubewright.api.schema import declared_keys, is_pydantic, list_keys_of, members_of
+from kubewright.api.schema import declared_keys, fields_of, is_pydantic, list_keys_of, members_of
 
 __all__ = ["ListKeys"]
 
@@ -59,7 +57,7 @@ def _members(type_: Any) -> tuple[dict[str, ListKeys], ListKeys]:
     plain = _without_none(type_)
     if isinstance(plain, type) and issubclass(plain, Model):
         keys = list_keys_of(plain)
-        types = {field.encode_name: field.type for field in msgspec.structs.fields(plain)}
+        types = {field.encode_name: field.type for field in fields_of(plain)}
         return {name: ListKeys(member, keys.get(name)) for name, member in types.items()}, _NOWHERE
     if is_pydantic(plain):
         return {name: ListKeys(member, declared_keys(member)) for name, member in members_of(plain).items()}, _NOWHERE

@@ -10,13 +10,13 @@ import builtins
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from enum import Enum
-from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NewType, TypeVar, Union, get_args, get_origin
 from uuid import UUID
 
 import msgspec
 
+from kubewright.api._fields import fields_of
 from kubewright.api._model import Model
 from kubewright.api._pydantic import is_pydantic
 from kubewright.api._quantity import Quantity
@@ -95,12 +95,6 @@ def shape_of(hint: Any, where: str) -> Shape:
     if _is_conditions(plain) and not any(isinstance(found, ListType) for found in constraints):
         constraints = (_BY_TYPE, *constraints)
     return Shape(**_shape(plain, metadata, where), optional=optional, constraints=constraints)
-
-
-@cache  # grows with the models that are used, not with the objects
-def fields_of(model: type[Model]) -> tuple[msgspec.structs.FieldInfo, ...]:
-    """Returns the fields of a model with resolved annotations. Raises NameError for a class that does not exist yet."""
-    return msgspec.structs.fields(model)
 
 
 def list_keys_of(model: type[Model]) -> dict[str, tuple[str, ...]]:
