@@ -124,6 +124,20 @@ def test_notes_the_lines_that_a_run_reached(pool: Pool) -> None:
     assert found[path] == reachable_lines(Path(path).read_bytes())
 
 
+def test_fresh_runs_share_the_code_of_a_program_until_it_changes(pool: Pool, tmp_path: Path) -> None:
+    program = tmp_path / "changing.py"
+    source = (OPERATORS / "memory_correct.py").read_text()
+    program.write_text(source)
+    target = str(program)
+    plan = Plan(life_of(subject_of(target), None))
+    first, second = (pool.run(plan, target, fresh=True) for _ in range(2))
+    assert first == second
+    program.write_text(f"# A comment.\n{source}\nimport datetime\n\ndatetime.datetime.now()\n")
+    changed = [pool.run(plan, target, fresh=True) for _ in range(2)]
+    assert [each.escapes for each in changed] == [["the operator calls datetime.now: use ctx.clock.now"]] * 2
+    assert changed[0].lines[target] == [line + 1 for line in first.lines[target]]
+
+
 def test_user_applies_an_object_that_may_exist(pool: Pool) -> None:
     target = target_of("memory_correct")
     settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "default"}}

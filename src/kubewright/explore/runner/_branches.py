@@ -25,6 +25,7 @@ import msgspec
 
 from kubewright.explore.model import Conditions, Outcome, Plan, Step, Story
 from kubewright.explore.runner import _frames
+from kubewright.explore.runner._coverage import Programs
 from kubewright.explore.runner._determinism import Determinism, deterministic
 from kubewright.explore.runner._play import Run
 
@@ -63,7 +64,7 @@ def send_order(connection: socket.socket, order: Order, descriptor: int) -> int:
     return child
 
 
-def become_run(target: str, plan: Plan, controllers: frozenset[str] | None, answer: int) -> None:
+def become_run(target: str, plan: Plan, controllers: frozenset[str] | None, programs: Programs, answer: int) -> None:
     """Runs a plan from the beginning, and answers with its outcome. The process ends."""
 
     async def run(escapes: Determinism) -> None:
@@ -72,10 +73,12 @@ def become_run(target: str, plan: Plan, controllers: frozenset[str] | None, answ
         await made.proceed(plan.story.steps)
         _answer(answer, made.outcome())
 
-    _in_loop(target, plan.conditions, run, lambda error: _answer(answer, Outcome(broken=error)))
+    _in_loop(target, plan.conditions, programs, run, lambda error: _answer(answer, Outcome(broken=error)))
 
 
-def become_stem(target: str, conditions: Conditions, controllers: frozenset[str], connection: socket.socket) -> None:
+def become_stem(
+    target: str, conditions: Conditions, controllers: frozenset[str], programs: Programs, connection: socket.socket
+) -> None:
     """Starts the operator and waits for orders. The process ends with the connection."""
 
     async def run(escapes: Determinism) -> None:
@@ -83,12 +86,13 @@ def become_stem(target: str, conditions: Conditions, controllers: frozenset[str]
         await made.start(Plan(Story("", ()), (), conditions))
         await _wait_for_orders(made, connection)
 
-    _in_loop(target, conditions, run, lambda error: _answer(connection.fileno(), Ready(problem=error)))
+    _in_loop(target, conditions, programs, run, lambda error: _answer(connection.fileno(), Ready(problem=error)))
 
 
 def _in_loop(
     target: str,
     conditions: Conditions,
+    programs: Programs,
     run: Callable[[Determinism], Awaitable[None]],
     failed: Callable[[str], None],
 ) -> None:
@@ -105,7 +109,8 @@ def _in_loop(
             failed("".join(traceback.format_exception(error)))
 
     try:
-        with deterministic(target, conditions.seed) as escapes, asyncio.Runner(loop_factory=_forkable_loop) as runner:
+        runner = asyncio.Runner(loop_factory=_forkable_loop)
+        with deterministic(target, conditions.seed, programs) as escapes, runner:
             runner.run(reported(escapes))
     finally:
         os._exit(1)

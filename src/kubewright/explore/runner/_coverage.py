@@ -8,24 +8,54 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.machinery import SourceFileLoader
+from pathlib import Path
 from types import CodeType
 from typing import Any, Final
 
-__all__ = ["Coverage", "reachable_lines"]
+__all__ = ["Coverage", "Programs", "reachable_lines"]
 
 _NOTE: Final = "__kubewright_reached__"
-_BLOCKS: Final = ("body", "orelse", "finalbody")
+_NOTED: Final = ("body", "orelse", "finalbody")
+_BLOCKS: Final = (*_NOTED, "handlers", "cases")
+_PLACE: Final = ("lineno", "col_offset", "end_lineno", "end_col_offset")
+_DATES: Final = ("now", "utcnow", "today")
+_MAY_READ_DATES: Final = re.compile(rb"\b(now|utcnow|today)\b")
+
+
+class Programs:
+    """Modules that were compiled with notes. A process that is forked finds those that its parent has compiled."""
+
+    def __init__(self) -> None:
+        self._compiled: dict[str, tuple[bytes, CodeType, list[str]]] = {}
+
+    def compiled(self, path: str, source: bytes) -> tuple[CodeType, list[str]]:
+        """Returns the code of a module, and the functions that it calls to read the machine's date."""
+        known = self._compiled.get(path)
+        if known is None or known[0] != source:
+            known = self._compiled[path] = (source, *_compiled(source, path))
+        return known[1:]
+
+    def prepare(self, paths: Iterable[str]) -> None:
+        """Compiles modules before processes are forked that import them."""
+        for path in paths:
+            with contextlib.suppress(OSError, SyntaxError, ValueError):  # the process that imports it reports this
+                self.compiled(path, Path(path).read_bytes())
 
 
 class Coverage:
     """Notes the statements of functions that are executed. `start` changes how modules of a folder are imported."""
 
-    def __init__(self, folder: str, escape: Callable[[str], None] = lambda escape: None) -> None:
+    def __init__(
+        self, folder: str, escape: Callable[[str], None] = lambda escape: None, programs: Programs | None = None
+    ) -> None:
         self._folder = folder
         self._escape = escape
+        self._programs = programs or Programs()
         self._reached: set[tuple[str, int]] = set()
         self._files: set[str] = set()
 
@@ -40,7 +70,10 @@ class Coverage:
             if not path.startswith(coverage._folder) or "site-packages" in path or fullname.startswith("kubewright"):
                 return usual(loader, fullname)
             coverage._files.add(path)
-            return _compiled(loader.get_data(path), path, coverage._escape)
+            code, clocks = coverage._programs.compiled(path, loader.get_data(path))
+            for clock in clocks:
+                coverage._escape(f"the operator calls {clock}: use ctx.clock.now")
+            return code
 
         SourceFileLoader.get_code = get_code  # type: ignore[assignment, method-assign]
         sys.dont_write_bytecode = True
@@ -61,51 +94,42 @@ def reachable_lines(source: bytes) -> list[int]:
     return sorted(notes.lines)
 
 
-def _compiled(source: bytes, path: str, escape: Callable[[str], None]) -> CodeType:
+def _compiled(source: bytes, path: str) -> tuple[CodeType, list[str]]:
     tree = ast.parse(source, path)
-    for call in ast.walk(tree):
-        if isinstance(call, ast.Call) and (clock := _real_clock(call.func)):
-            escape(f"the operator calls {clock}: use ctx.clock.now")
-    compiled: CodeType = compile(ast.fix_missing_locations(_Notes(path).visit(tree)), path, "exec")
-    return compiled
+    clocks = []
+    if _MAY_READ_DATES.search(source):  # to visit each expression takes as long as the compilation
+        calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+        clocks = sorted({clock for call in calls if (clock := _real_clock(call.func))})
+    _Notes(path).visit(tree)
+    compiled: CodeType = compile(tree, path, "exec")
+    return compiled, clocks
 
 
 def _real_clock(called: ast.expr) -> str:
     """Returns the name of a called function that reads the machine's date, which cannot be replaced; else nothing."""
-    if not isinstance(called, ast.Attribute) or called.attr not in ("now", "utcnow", "today"):
+    if not isinstance(called, ast.Attribute) or called.attr not in _DATES:
         return ""
     owner = called.value.attr if isinstance(called.value, ast.Attribute) else getattr(called.value, "id", "")
     return f"{owner}.{called.attr}" if owner in ("datetime", "date") else ""
 
 
-class _Notes(ast.NodeTransformer):
-    """Adds a call before each statement of functions."""
+class _Notes:
+    """Adds a call before each statement of functions. It visits statements only: no expression contains one."""
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._depth = 0
         self.lines: set[int] = set()
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return self._function(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return self._function(node)
-
-    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
-        self._depth += 1
-        self.generic_visit(node)
-        self._depth -= 1
-        return node
-
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        super().generic_visit(node)
-        if self._depth:
-            for name in _BLOCKS:
-                block = getattr(node, name, None)
-                if isinstance(block, list) and block and isinstance(block[0], ast.stmt):
+    def visit(self, node: ast.AST, *, inside: bool = False) -> None:
+        """Adds the calls to a module, and to the functions that it contains."""
+        inside = inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for name in _BLOCKS:
+            for child in getattr(node, name, ()):
+                self.visit(child, inside=inside)
+        if inside:
+            for name in _NOTED:
+                if block := getattr(node, name, None):
                     setattr(node, name, self._noted(node, block))
-        return node
 
     def _noted(self, node: ast.AST, block: Sequence[ast.stmt]) -> list[ast.stmt]:
         found: list[ast.stmt] = []
@@ -117,12 +141,10 @@ class _Notes(ast.NodeTransformer):
 
     def _note(self, statement: ast.stmt) -> ast.stmt:
         self.lines.add(statement.lineno)
-        place: Any = (self._path, statement.lineno)
-        call = ast.Call(func=ast.Name(id=_NOTE, ctx=ast.Load()), args=[ast.Constant(place)], keywords=[])
-        note = ast.Expr(call)
-        for made in ast.walk(note):
-            ast.copy_location(made, statement)
-        return note
+        place: dict[str, Any] = {name: getattr(statement, name) for name in _PLACE}
+        called = ast.Name(id=_NOTE, ctx=ast.Load(), **place)
+        value: Any = (self._path, statement.lineno)
+        return ast.Expr(ast.Call(func=called, args=[ast.Constant(value, **place)], keywords=[], **place), **place)
 
 
 def _is_docstring(node: ast.AST, statement: ast.stmt) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kubewright.clock import Clock
-from kubewright.explore.runner._coverage import Coverage
+from kubewright.explore.runner._coverage import Coverage, Programs
 from kubewright.watchdog import LoopWatchdog
 
 __all__ = ["Determinism", "deterministic"]
@@ -32,11 +32,11 @@ _DEEPEST: Final = 40
 class Determinism:
     """What the operator's code did that virtual time does not control."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, programs: Programs) -> None:
         self.found: set[str] = set()
         self.clock: Clock | None = None
         self._folder = folder
-        self.coverage = Coverage(folder, self.found.add)
+        self.coverage = Coverage(folder, self.found.add, programs)
 
     def is_user_code(self, depth: int) -> bool:
         """Returns whether the caller of the caller is in the program's folder."""
@@ -65,10 +65,11 @@ class Determinism:
 
 
 @contextlib.contextmanager
-def deterministic(target: str, seed: int) -> Iterator[Determinism]:
+def deterministic(target: str, seed: int, programs: Programs) -> Iterator[Determinism]:
     """Seeds all sources of randomness. Only for a process that ends afterwards: nothing is restored."""
     where = target.rpartition(":")[0] if ".py:" in target else target
-    determinism = Determinism(str(Path(where).resolve().parent if where.endswith(".py") else Path.cwd()))
+    folder = Path(where).resolve().parent if where.endswith(".py") else Path.cwd()
+    determinism = Determinism(str(folder), programs)
     random.seed(seed)
     source = random.Random(f"urandom {seed}")  # noqa: S311 - repeatable on purpose
     os.urandom = source.randbytes

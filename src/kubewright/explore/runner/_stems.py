@@ -16,6 +16,7 @@ from kubewright.explore.model import Apply, Create, Fault, Outcome, Plan, Step, 
 from kubewright.explore.runner import _frames
 from kubewright.explore.runner._branches import CPU_SECONDS, Order, Ready, become_run, become_stem, send_order
 from kubewright.explore.runner._controllers import controllers_for, resource_of
+from kubewright.explore.runner._coverage import Programs
 from kubewright.explore.runner._stage import CALL_FAULTS, READ_FAULTS, STEP_FAULTS
 
 __all__ = ["Stems"]
@@ -56,6 +57,9 @@ class Stems:
         self._sent: dict[bytes, tuple[int, int, int]] = {}
         """The operator's writes, external calls and reads in the undisturbed beginning of a story."""
         self._barren: set[bytes] = set()
+        self._programs = Programs()
+        self._files: dict[str, tuple[str, ...]] = {}
+        """The modules of each operator that has run."""
 
     def run(self, target: str, plan: Plan, *, fresh: bool = False) -> Outcome:
         """Runs a plan; from the beginning if it is to be `fresh`."""
@@ -107,7 +111,8 @@ class Stems:
         return True
 
     def _learn(self, origin: _Origin, outcome: Outcome) -> None:
-        """Notes how many writes the undisturbed beginning of a story has."""
+        """Notes which modules the operator has, and how many writes the undisturbed beginning of a story has."""
+        self._files[origin.target] = tuple(outcome.lines)
         keys = dict(origin.beginnings())
         for checkpoint in outcome.checkpoints:
             count = checkpoint.step + 1
@@ -121,12 +126,13 @@ class Stems:
     # Processes
 
     def _fresh(self, origin: _Origin, controllers: frozenset[str] | None) -> Outcome | None:
+        self._programs.prepare(self._files.get(origin.target, ()))
         reader, writer = os.pipe()
         child = os.fork()
         if not child:
             os.close(reader)
             self._leave()
-            become_run(origin.target, origin.plan, controllers, writer)
+            become_run(origin.target, origin.plan, controllers, self._programs, writer)
         os.close(writer)
         try:
             return _outcome(reader)
@@ -175,11 +181,12 @@ class Stems:
             self._stems.popitem(last=False)[1].close()
 
     def _root(self, origin: _Origin, connection: socket.socket, other_end: socket.socket) -> int:
+        self._programs.prepare(self._files.get(origin.target, ()))
         child = os.fork()
         if not child:
             connection.close()
             self._leave()
-            become_stem(origin.target, origin.plan.conditions, origin.controllers, other_end)
+            become_stem(origin.target, origin.plan.conditions, origin.controllers, self._programs, other_end)
         return child
 
     def _from(self, stem: _Stem, plan: Plan, key: bytes) -> Outcome | None:
