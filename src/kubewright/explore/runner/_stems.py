@@ -26,7 +26,8 @@ _SECONDS: Final = 300.0
 _MOST: Final = 6
 """Stems of one server. Each one is a process that shares most of its memory."""
 _TWICE: Final = 2
-"""Plans with the same beginning after which it becomes a stem."""
+"""Plans with the same first steps after which these become a stem. The start of an operator always is one: most
+explorations use it again, and a process that continues costs less than a start."""
 
 
 class _Stem:
@@ -89,7 +90,8 @@ class Stems:
             if not self._is_before(origin.plan.faults, count, key):
                 continue
             self._wanted[key] += 1
-            if key not in self._stems and self._wanted[key] >= _TWICE and key not in self._barren:
+            needed = _TWICE if count else 1
+            if key not in self._stems and self._wanted[key] >= needed and key not in self._barren:
                 self._grow(origin, count, key)
             if key in self._stems and self._is_before(origin.plan.faults, count, key):
                 self._stems.move_to_end(key)
