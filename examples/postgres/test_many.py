@@ -22,9 +22,9 @@ from kubewright.cluster import Cluster
 from kubewright.cluster.workloads import Workloads
 
 CLUSTERS = 50
-MOST_WRITES = 18
+MOST_WRITES = 19
 """For each cluster, from its creation to Running: five Secrets, three Services, four other children, the StatefulSet,
-the finalizer, and at most four states."""
+the finalizer, and at most five states: Creating, three steps of the StatefulSet, and Running."""
 
 
 class Crowd:
@@ -53,6 +53,7 @@ async def crowd() -> AsyncIterator[Crowd]:
         own = cluster.client_as("operator", "system:masters")
         patroni = simulated.operator().running(cluster.client_as("patroni", "system:masters"))
         async with patroni as elections, operator.running(own, replace=[engine.replaced_by(simulated)]) as running:
+            assert cluster.lab.journal == []  # it begins with its first use
             for number in range(CLUSTERS):
                 await client.create(minimal(f"acid-{number}", number_of_instances=1))
             made = Crowd(cluster, client, running, elections)
@@ -61,9 +62,19 @@ async def crowd() -> AsyncIterator[Crowd]:
 
 
 def objects_in_memory() -> int:
-    """Returns the number of typed Kubernetes objects that something refers to. Caches keep bytes instead."""
+    """Returns the number of typed Kubernetes objects that something refers to. Caches keep bytes instead.
+
+    The garbage collector tracks no model, only what refers to one.
+    """
     gc.collect()
-    return sum(isinstance(each, kw.Object) for each in gc.get_objects())
+    found = (each for holder in gc.get_objects() for each in gc.get_referents(holder) if isinstance(each, kw.Object))
+    return len({id(each) for each in found})
+
+
+def test_counts_typed_objects() -> None:
+    before = objects_in_memory()
+    kept = [minimal(f"acid-{number}", number_of_instances=1) for number in range(10)]
+    assert objects_in_memory() - before == len(kept)
 
 
 @pytest.mark.promise("Postgres example", "Many clusters need a bounded number of writes each, and no reads.")
@@ -73,7 +84,8 @@ async def test_many_clusters_need_a_bounded_number_of_calls_and_steady_memory() 
     async with crowd() as made:
         calls = [entry for entry in made.cluster.lab.journal if entry.user == "operator"]
         writes = Counter(entry.resource for entry in calls if entry.wrote and entry.resource != "events")
-        assert writes.total() <= CLUSTERS * MOST_WRITES, writes
+        writes.pop("customresourcedefinitions.apiextensions.k8s.io", None)
+        assert CLUSTERS < writes.total() <= CLUSTERS * MOST_WRITES, writes
         assert "endpoints" not in writes, "they are Patroni's alone"
         reads = [entry for entry in calls if not entry.wrote]
         assert len(reads) < CLUSTERS  # the caches answer; these start them

@@ -138,6 +138,17 @@ def test_fresh_runs_share_the_code_of_a_program_until_it_changes(pool: Pool, tmp
     assert changed[0].lines[target] == [line + 1 for line in first.lines[target]]
 
 
+def test_compiles_a_program_without_the_explorers_own_future_imports(pool: Pool, tmp_path: Path) -> None:
+    program = tmp_path / "annotated.py"
+    source = (OPERATORS / "memory_correct.py").read_text().replace("from __future__ import annotations\n", "")
+    check = "def annotated(number: int) -> None: ...\n\n\nassert annotated.__annotations__['number'] is int\n"
+    program.write_text(f"{source}\n\n{check}")
+    target = str(program)
+    outcome = pool.run(Plan(life_of(subject_of(target), None)), target, fresh=True)
+    assert outcome.broken == ""
+    assert outcome.lines[target]
+
+
 def test_user_applies_an_object_that_may_exist(pool: Pool) -> None:
     target = target_of("memory_correct")
     settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "default"}}

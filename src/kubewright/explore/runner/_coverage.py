@@ -101,7 +101,7 @@ def _compiled(source: bytes, path: str) -> tuple[CodeType, list[str]]:
         calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
         clocks = sorted({clock for call in calls if (clock := _real_clock(call.func))})
     _Notes(path).visit(tree)
-    compiled: CodeType = compile(tree, path, "exec")
+    compiled: CodeType = compile(tree, path, "exec", dont_inherit=True)
     return compiled, clocks
 
 

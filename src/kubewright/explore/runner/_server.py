@@ -46,7 +46,7 @@ def _import_deferred() -> None:
     for type_ in builtin_types():
         assert type_.strategy
     if is_available():
-        assert Rules({"x-kubernetes-validations": [{"rule": "true"}]})
+        assert Rules({"type": "object", "x-kubernetes-validations": [{"rule": "true"}]})
         assert PolicyConditions()
 
 
