@@ -17,20 +17,16 @@ may need more memory than one; the limits of the address space and of probes and
 from __future__ import annotations
 
 import asyncio
-import atexit
 import json
 import os
 import resource
-import socket
-import subprocess
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from tests.attacks.children import COPIES, Child, fork
 from tests.attacks.prober import Target
 from tests.attacks.probing import Probing, probing
 from tests.patience import PATIENCE
@@ -42,11 +38,6 @@ GROWTH: Final = 64 * MIB
 """The largest growth of resident memory during one attack."""
 BLOCK: Final = 1.0
 """The longest block of an event loop, in seconds of CPU time, which the load of the machine does not change."""
-COPIES: Final = int(os.environ.get("KUBEWRIGHT_ATTACKS", "1"))
-"""How many times each attack runs at the same time."""
-ADDRESS_SPACE: Final = 4096 * MIB
-CPU_SECONDS: Final = 40 if COPIES == 1 else 1200
-ROOT: Final = Path(__file__).parents[2]
 
 Attack: TypeAlias = Callable[[], Awaitable[object]]
 
@@ -55,37 +46,6 @@ def many_files() -> None:
     """Raises the limit of open files of this process: attacks open many connections."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
-class Child:
-    """A forked process, with the interface of `asyncio.subprocess.Process` that is needed here."""
-
-    def __init__(
-        self,
-        pid: int,
-        status: asyncio.StreamReader,
-        connection: asyncio.StreamWriter,
-        stdout: asyncio.StreamReader,
-        stdin: asyncio.StreamWriter,
-    ) -> None:
-        self.pid, self.stdin, self.stdout = pid, stdin, stdout
-        self.returncode: int | None = None
-        self._connection = connection
-        self._ended = asyncio.create_task(self._follow(status))
-
-    async def _follow(self, status: asyncio.StreamReader) -> None:
-        line = await status.readline()
-        assert line, "the nursery ended: standard error has the reason"
-        self.returncode = int(line)
-        self._connection.close()
-
-    async def wait(self) -> None:
-        """Waits for its end."""
-        await asyncio.shield(self._ended)
-
-    def kill(self) -> None:
-        """Lets the nursery kill it."""
-        self._connection.write_eof()
 
 
 class Victim:
@@ -214,53 +174,7 @@ class Victim:
         """Ends the child."""
         if self._listening is not None:
             self._listening.cancel()
-        if self.alive:
-            self._process.kill()
-        await self._process.wait()
-        self._process.stdin.close()
-
-
-class _Nursery:
-    """The process that forks all attacked processes of this test run. See `tests/attacks/nursery.py`."""
-
-    def __init__(self) -> None:
-        environment = {
-            **os.environ,
-            "MALLOC_ARENA_MAX": "2",  # each arena reserves address space, which is limited
-            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")]),
-        }
-        self._folder = tempfile.TemporaryDirectory(prefix="nursery-")
-        self._socket = Path(self._folder.name) / "socket"
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.attacks.nursery", self._socket],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, cwd=ROOT,
-        )  # fmt: skip
-        assert self._process.stdout is not None
-        assert self._process.stdout.readline() == b"ready\n", "the nursery ended: standard error has the reason"
-        atexit.register(self._stop)
-
-    def _stop(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
-        self._folder.cleanup()
-
-    async def fork(self, kind: str, arguments: tuple[str, ...], errors: int) -> Child:
-        """Forks a child that writes its standard error to a file descriptor."""
-        near, far = socket.socketpair()
-        connection = socket.socket(socket.AF_UNIX)
-        with far:
-            connection.connect(str(self._socket))
-            message = json.dumps([kind, ADDRESS_SPACE, CPU_SECONDS, *arguments]).encode()
-            socket.send_fds(connection, [message], [far.fileno(), errors])
-        status, writer = await asyncio.open_unix_connection(sock=connection)
-        talk = await asyncio.open_unix_connection(sock=near)
-        return Child(int(await status.readline()), status, writer, *talk)
-
-
-@cache
-def _nursery() -> _Nursery:
-    return _Nursery()
+        await self._process.end()
 
 
 @asynccontextmanager
@@ -270,7 +184,7 @@ async def running(kind: str, *arguments: str) -> AsyncIterator[Victim]:
     with tempfile.TemporaryDirectory(prefix="attacks-") as folder:
         log = Path(folder) / "log"
         with log.open("wb") as stderr:
-            child = await _nursery().fork(kind, arguments, stderr.fileno())
+            child = await fork(kind, *arguments, errors=stderr.fileno())
         victim = Victim(child, log)
         try:
             await victim.begin()

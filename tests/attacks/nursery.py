@@ -1,6 +1,6 @@
 """Forks attacked processes from one that has imported everything: `python -m tests.attacks.nursery SOCKET`.
 
-An attack needs one or two new processes. Their imports and the first use of lazy modules take ten times as long as the
+An attack needs up to three new processes. Their imports and the first use of lazy modules take ten times as long as the
 servers themselves. The nursery pays for them once in a run. A child is still a process of its own: it shares no state
 with another one, and its limits, CPU time and memory count from its start.
 

@@ -1,7 +1,8 @@
-"""Probes an attacked process from a process of its own: `python -m tests.attacks.prober TARGET`.
+"""Probes an attacked process from another process, which `tests/attacks/nursery.py` forks.
 
-TARGET is JSON: see `Target`. The prober writes one line of JSON for each probe until standard input ends. It uses only
-the standard library and blocking sockets, so that nothing in it waits for the attacker or for the code under test.
+The prober writes one line of JSON for each probe until standard input ends. A line on standard input ends the pause
+before the next probe. It uses only the standard library and blocking sockets, so that nothing in it waits for the
+attacker or for the code under test.
 
 A probe is late only by the time that the attacked process is responsible for. The kernel counts for each thread how
 long it was ready to run and had no CPU (`/proc/PID/schedstat`). That time is subtracted, for the attacked process and
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any, Final, TypedDict
 from urllib.parse import urlsplit
 
-__all__ = ["Outcome", "Target"]
+__all__ = ["Outcome", "Target", "main"]
 
 _PAUSE_SECONDS: Final = 0.1
 _POLL_SECONDS: Final = 0.05
@@ -89,7 +90,7 @@ class Prober:
     def __init__(self, target: Target) -> None:
         self._target = target
         self._pids = [*target["pids"], os.getpid()]
-        self._tls = ssl.create_default_context()
+        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self._tls.check_hostname = False
         self._tls.verify_mode = ssl.CERT_NONE
         self._lease: dict[str, Any] = {}
@@ -164,20 +165,19 @@ class Prober:
             return answer.status, answer.read()
 
 
-def main() -> None:
+def main(target: Target) -> None:
     """Probes until standard input ends."""
-    done = threading.Event()
+    done, asked = threading.Event(), threading.Event()
 
     def read() -> None:
-        sys.stdin.read()
+        for _ in sys.stdin:
+            asked.set()
         done.set()
+        asked.set()
 
     threading.Thread(target=read, daemon=True).start()
-    prober = Prober(json.loads(sys.argv[1]))
+    prober = Prober(target)
     while not done.is_set():
         print(json.dumps(prober.probe()), flush=True)
-        done.wait(_PAUSE_SECONDS)
-
-
-if __name__ == "__main__":
-    main()
+        asked.wait(_PAUSE_SECONDS)
+        asked.clear()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from typing import Final
 
+from tests.attacks.children import Child, fork
 from tests.attacks.prober import Outcome, Target
 from tests.patience import PATIENCE
 
@@ -20,22 +19,21 @@ PAGE: Final = 1.0
 """Seconds within which a page answers: the timeout of a kubelet's probe, unless its pod says otherwise."""
 RENEWAL: Final = 10.0
 """Seconds within which a lease is renewed: the deadline of Kubernetes' own leader election."""
-ROOT: Final = Path(__file__).parents[2]
 
 
 class Probing:
     """Probes that run in another process during an attack. Any probe that fails, or is late, fails the attack."""
 
-    def __init__(self, page: float = PAGE) -> None:
-        self._page = page
+    def __init__(self, prober: Child, page: float = PAGE) -> None:
+        self._prober, self._page = prober, page
         self.outcomes: list[Outcome] = []
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Raises AssertionError once a probe has failed. Never has a result."""
         self._news = asyncio.Condition()
 
-    async def follow(self, lines: asyncio.StreamReader) -> None:
+    async def follow(self) -> None:
         """Judges each line that the prober writes."""
-        while line := await lines.readline():
+        while line := await self._prober.stdout.readline():
             outcome: Outcome = json.loads(line)
             self.outcomes.append(outcome)
             problem = judge(outcome, self._page)
@@ -48,9 +46,9 @@ class Probing:
         """Waits until so many probes that begin from now on have succeeded."""
         now = time.monotonic()
         async with self._news:
-            await self._news.wait_for(
-                lambda: self.failed.done() or sum(one["began"] >= now for one in self.outcomes) >= count
-            )
+            while not self.failed.done() and sum(one["began"] >= now for one in self.outcomes) < count:
+                self._prober.stdin.write(b"\n")  # the next probe without a pause
+                await self._news.wait()
         if self.failed.done():
             self.failed.result()
 
@@ -79,13 +77,9 @@ async def probing(target: Target) -> AsyncIterator[Probing]:
 
     The block ends with the AssertionError of a failed probe if there was one.
     """
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.attacks.prober", json.dumps(target),
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, cwd=ROOT,
-    )  # fmt: skip
-    assert process.stdout is not None
-    made = Probing(target.get("seconds", PAGE))
-    following = asyncio.create_task(made.follow(process.stdout))
+    prober = await fork("prober", json.dumps(target), errors=2)
+    made = Probing(prober, target.get("seconds", PAGE))
+    following = asyncio.create_task(made.follow())
     try:
         async with asyncio.timeout(PATIENCE):
             await made.more(1)
@@ -93,9 +87,7 @@ async def probing(target: Target) -> AsyncIterator[Probing]:
         async with asyncio.timeout(PATIENCE):
             await made.more(1)
     finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
+        await prober.end()
         with suppress(asyncio.CancelledError):
             await following
         if not made.failed.cancel():

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import uvloop
 
+from tests.attacks import prober
+
 if TYPE_CHECKING:
     from kubewright.client import Client
 
@@ -196,7 +198,10 @@ async def serve(kind: str, arguments: list[str]) -> None:
 
 
 def begin(kind: str, address_space: int, cpu_seconds: int, arguments: list[str]) -> None:
-    """Runs one of the servers in this process, within limits."""
+    """Runs one of the servers, or the prober of one, in this process, within limits."""
     limit(address_space, cpu_seconds)
+    if kind == "prober":
+        prober.main(json.loads(arguments[0]))
+        return
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # as `kubewright run` and `cluster start` do
         runner.run(serve(kind, arguments))
