@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from kubewright.clock import VirtualClock
 from kubewright.http import ByteStream, Server, ServerLimits, ServerRequest, ServerResponse, memory_streams
 from tests.http.conftest import wire
 from tests.patience import PATIENCE, until
@@ -166,10 +167,12 @@ async def test_stopping_the_server_ends_upgrades() -> None:
 
 
 async def test_closes_an_upgraded_connection_that_carries_nothing_for_the_limit() -> None:
-    limits = ServerLimits(upgraded_idle_seconds=0.0)
-    async with Server(upgrading, limits=limits) as server, wire(server) as client:
+    clock, limits = VirtualClock(), ServerLimits(upgraded_idle_seconds=0.0)
+    async with Server(upgrading, limits=limits, clock=clock) as server, wire(server) as client:
         client.send(UPGRADE)
         assert (await client.response())[0] == 101
+        await until(lambda: [each for each in server.connections if each.state == "upgraded"])
+        await clock.advance(1)
         assert await client.is_closed()
 
 
