@@ -130,14 +130,21 @@ async def test_bodies_of_all_connections_together_are_bounded() -> None:
 
 
 async def test_a_body_larger_than_all_may_have_is_reset() -> None:
+    ended = asyncio.Event()
+
     async def whole(request: ServerRequest) -> ServerResponse:
-        return ServerResponse(200, await request.body(largest=2**30))
+        try:
+            return ServerResponse(200, await request.body(largest=2**30))
+        finally:
+            ended.set()
 
     async with Server(whole, limits=ServerLimits(body_bytes=100_000)) as server:
         async with wire(server) as client:
             client.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n\r\n" + b"x" * 500_000)
             assert await client.is_closed()
         await until(lambda: not server.connections)
+        async with asyncio.timeout(PATIENCE):
+            await ended.wait()
         assert server._body_bytes == 0
 
 

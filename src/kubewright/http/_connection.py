@@ -70,6 +70,7 @@ class ServerConnection(asyncio.Protocol):
         self._wake: asyncio.Future[None] | None = None  # the handler waits for a piece of the body
         self._failure: Exception | None = None
         self._reading_paused = False
+        self._is_lost = False
         self._last = False  # nothing after the requests that have arrived is read
         self._peer: tuple[str, Any, Any, bytes] = ("", None, None, b"")
         self._head = RequestHead(host.limits.header_bytes)
@@ -158,8 +159,10 @@ class ServerConnection(asyncio.Protocol):
         self._notify()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Releases what the connection holds."""
-        self._last = True
+        """Releases what the connection holds. Further calls do nothing."""
+        if self._is_lost:
+            return
+        self._is_lost = self._last = True
         cancel = self._host.cancel_on_disconnect and self._upgraded is None  # its handler reads the end
         self.enter("closed")
         self._writer.lost()

@@ -295,7 +295,7 @@ class Server:
             logger.error("a connection could not be opened", exc_info=error)
         if opening.cancelled() or error is not None:
             accepted.close()
-            connection.enter("closed")
+            connection.connection_lost(None)  # uvloop does not report it if the opening was canceled
 
     def _make_room(self, error: OSError | None = None) -> bool:
         """Closes the connection that has waited longest for its client. Returns False if each is new, or none waits."""
