@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 
 from kubewright.certificates import CertificateAuthority
+from kubewright.clock import VirtualClock
 from kubewright.http import BodyTooLarge, DropConnection, Server, ServerRequest, ServerResponse
 from tests.http.conftest import echo, wire
 from tests.patience import PATIENCE, until
@@ -236,6 +237,18 @@ async def test_a_body_that_is_too_large_is_refused_while_the_client_still_sends(
         status, headers, _ = await client.response()
         assert (status, headers["connection"]) == (413, "close")
         assert await client.is_closed()
+
+
+async def test_a_refused_client_gets_the_end_of_the_stream_immediately_and_has_time_to_close() -> None:
+    clock = VirtualClock()
+    async with Server(echo, clock=clock) as server, wire(server) as client:
+        client.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (2**21))
+        assert (await client.response())[0] == 413
+        assert await client.is_closed()
+        await clock.advance(4)
+        assert [each.state for each in server.connections] == ["lingering"]
+        await clock.advance(2)
+        await until(lambda: not server.connections)
 
 
 async def test_body_too_large_reaches_the_handler_before_anything_was_read() -> None:

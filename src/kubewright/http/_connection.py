@@ -379,9 +379,14 @@ class ServerConnection(asyncio.Protocol):
         self._linger()
 
     def _linger(self) -> None:
-        """Discards a little of what the client still sends, so that it can read the response."""
+        """Discards a little of what the client still sends, so that it can read the response.
+
+        The client gets the end of the stream right behind the response; TLS has no such half-closed state.
+        """
         self._last = True
         self.enter("lingering")
+        if self.transport is not None and self.transport.can_write_eof():
+            self.transport.write_eof()
         self._resume_reading()
 
     def _close(self) -> None:
