@@ -33,14 +33,18 @@ class Probing:
 
     async def follow(self) -> None:
         """Judges each line that the prober writes."""
-        while line := await self._prober.stdout.readline():
-            outcome: Outcome = json.loads(line)
-            self.outcomes.append(outcome)
-            problem = judge(outcome, self._page)
-            if problem and not self.failed.done():
-                self.failed.set_exception(AssertionError(problem))
-            async with self._news:
-                self._news.notify_all()
+        with suppress(ConnectionResetError):  # it ended before it read all that was sent
+            while line := await self._prober.stdout.readline():
+                outcome: Outcome = json.loads(line)
+                self.outcomes.append(outcome)
+                await self._report(judge(outcome, self._page))
+        await self._report("the prober ended: standard error has the reason")
+
+    async def _report(self, problem: str) -> None:
+        if problem and not self.failed.done():
+            self.failed.set_exception(AssertionError(problem))
+        async with self._news:
+            self._news.notify_all()
 
     async def more(self, count: int) -> None:
         """Waits until so many probes that begin from now on have succeeded."""
@@ -87,6 +91,7 @@ async def probing(target: Target) -> AsyncIterator[Probing]:
         async with asyncio.timeout(PATIENCE):
             await made.more(1)
     finally:
+        following.cancel()
         await prober.end()
         with suppress(asyncio.CancelledError):
             await following
