@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import aiohttp
 import pytest
+import pytest_asyncio
 
 from kubewright.http import ServerLimits
 from tests.attacks.harness import COPIES, Victim, running
@@ -66,40 +67,84 @@ async def attacked_cluster() -> AsyncIterator[Api]:
         yield Api(victim, session)
 
 
-@pytest.fixture
-async def api() -> AsyncIterator[Api]:
-    """An embedded cluster over TLS, in a child process."""
-    async with attacked_cluster() as made:
-        yield made
-
-
-@pytest.fixture
-async def home() -> AsyncIterator[Victim]:
-    """The cluster of an operator that is attacked. It is not attacked, and runs in a child: the attacker is busy."""
-    async with running("cluster") as cluster:
-        yield cluster
-
-
 @asynccontextmanager
 async def attacked_operator(home: Victim, *arguments: str) -> AsyncIterator[Victim]:
-    """An operator that leads, in a child. The prober asks for its health, and whether it renews its lease."""
+    """An operator that leads, in a child. The prober asks for its health, and whether it renews its lease.
+
+    Its cluster `home` is not attacked, and runs in another child: the attacker is busy.
+    """
     async with running("operator", home.facts["kubeconfig"], *arguments) as victim:
         page, about = f"http://127.0.0.1:{victim.facts['health']}/healthz", home.facts
         victim.probe = {"pids": [victim.pid, home.pid], "page": page, "url": about["url"], "token": about["token"]}
-        victim.probe["holder"] = "attacked"
+        victim.probe["holder"], victim.facts["kubeconfig"] = "attacked", about["kubeconfig"]
         yield victim
 
 
-@pytest.fixture
-async def console(home: Victim) -> AsyncIterator[Victim]:
+class Shared:
+    """Children that the tests of a module attack one after another."""
+
+    def __init__(self) -> None:
+        self._apis: dict[str, Api] = {}
+        self._victims: dict[str, Victim] = {}
+        self._ends: dict[str, AsyncExitStack] = {}
+
+    async def cluster(self) -> Api:
+        """An embedded cluster over TLS."""
+        stack = await self._renewed("cluster")
+        if stack is not None:
+            self._apis["cluster"] = await stack.enter_async_context(attacked_cluster())
+            self._victims["cluster"] = self._apis["cluster"].victim
+        return self._apis["cluster"]
+
+    async def operator(self, *arguments: str) -> Victim:
+        """An operator that leads, with its own cluster."""
+        name = " ".join(["operator", *arguments])
+        stack = await self._renewed(name)
+        if stack is not None:
+            home = await stack.enter_async_context(running("cluster"))
+            self._victims[name] = await stack.enter_async_context(attacked_operator(home, *arguments))
+        return self._victims[name]
+
+    async def _renewed(self, name: str) -> AsyncExitStack | None:
+        """Returns where to start a child; None if there is one that has survived all its attacks."""
+        if name in self._victims and self._victims[name].is_sound:
+            return None
+        if name in self._ends:
+            await self._ends.pop(name).aclose()
+        self._ends[name] = AsyncExitStack()
+        return self._ends[name]
+
+    async def end(self) -> None:
+        """Ends all children."""
+        for stack in self._ends.values():
+            await stack.aclose()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared() -> AsyncIterator[Shared]:
+    """Children for all tests of a module. A child that did not survive an attack is replaced for the next test."""
+    made = Shared()
+    try:
+        yield made
+    finally:
+        await made.end()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def api(shared: Shared) -> Api:
+    """An embedded cluster over TLS, in a child process."""
+    return await shared.cluster()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def console(shared: Shared) -> Victim:
     """An operator with a console, as `kubewright run --console-bind` starts it."""
-    async with attacked_operator(home, "console") as victim:
-        yield victim
+    return await shared.operator("console")
 
 
 @pytest.fixture
 async def caller() -> AsyncIterator[Victim]:
-    """A child that calls servers with our client."""
+    """A child that calls servers with our client. Each test has its own: the heap does not shrink after an answer."""
     async with running("caller") as victim:
         victim.probe = {"pids": [victim.pid], "page": victim.facts["page"]}
         yield victim

@@ -68,14 +68,17 @@ class Page:
 
 @asynccontextmanager
 async def signed_in(victim: Victim) -> AsyncIterator[aiohttp.ClientSession]:
-    """The viewer who started the console."""
+    """The viewer who started the console. The link is for one sign-in; later sessions have its cookies."""
     link: str = victim.facts["console"]
     url = "/".join(link.split("/")[:3])
     jar = aiohttp.CookieJar(unsafe=True)
+    jar.update_cookies(victim.facts.get("cookies", {}))
     timeout = aiohttp.ClientTimeout(total=PATIENCE if COPIES == 1 else PATIENCE * 5)
     async with aiohttp.ClientSession(url, cookie_jar=jar, headers={"Accept": "text/html"}, timeout=timeout) as session:
-        async with session.get(link.removeprefix(url)) as answer:
-            assert answer.status == 200
+        if "cookies" not in victim.facts:
+            async with session.get(link.removeprefix(url)) as answer:
+                assert answer.status == 200
+            victim.facts["cookies"] = {cookie.key: cookie.value for cookie in jar}
         yield session
 
 

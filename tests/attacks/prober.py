@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 __all__ = ["Outcome", "Target", "main"]
 
 _PAUSE_SECONDS: Final = 0.1
-_POLL_SECONDS: Final = 0.05
+_POLL_SECONDS: Final = 0.02
 _TIMEOUT_SECONDS: Final = 190.0
 _SILENT_SECONDS: Final = 0.1
 """`ServerLimits.silent_seconds`: a server at its limit keeps a connection for so long that has sent nothing."""

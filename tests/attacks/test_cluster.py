@@ -22,6 +22,8 @@ from tests.attacks.requests import (
     refused,
 )
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 @pytest.mark.parametrize("shape", DEEP_JSON)
 async def test_survives_deep_json(api: Api, shape: str) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
 from typing import NamedTuple
 
 import pytest
+import pytest_asyncio
 
-from tests.attacks.conftest import attacked_cluster, attacked_operator
+from tests.attacks.conftest import Shared
 from tests.attacks.harness import COPIES, Victim, assault
 from tests.attacks.payloads import gzip_bomb
 from tests.attacks.wires import CONNECTIONS, opened, trusting, wires
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 CHECK = "/validate/check.toys.webhooks.example.com"
 SERVERS = ["health", "metrics", "webhook", "console", "cluster"]
 HELD = CONNECTIONS if COPIES == 1 else 50
@@ -30,22 +31,19 @@ class Target(NamedTuple):
     """More sockets than it keeps, whatever clients open. Each watch of a cluster needs one."""
 
 
-@pytest.fixture(params=SERVERS)
-async def target(request: pytest.FixtureRequest, home: Victim) -> AsyncIterator[Target]:
+@pytest_asyncio.fixture(params=SERVERS, loop_scope="module")
+async def target(request: pytest.FixtureRequest, shared: Shared) -> Target:
     name = request.param
     if name == "cluster":
-        async with attacked_cluster() as api:
-            yield Target(api.victim, api.port, trusting(), "/api/v1/namespaces/default/configmaps", 1_450)
-        return
-    with_console = ["console"] if name == "console" else []
-    async with attacked_operator(home, *with_console) as victim:
-        if name == "console":
-            port = int(victim.facts["console"].split("/")[2].rpartition(":")[2])
-            yield Target(victim, port, None, "/sign-in")
-        else:
-            paths = {"webhook": CHECK, "health": "/healthz", "metrics": "/metrics"}
-            tls = trusting() if name == "webhook" else None
-            yield Target(victim, victim.facts[name], tls, paths[name])
+        api = await shared.cluster()
+        return Target(api.victim, api.port, trusting(), "/api/v1/namespaces/default/configmaps", 1_450)
+    if name == "console":
+        victim = await shared.operator("console")
+        port = int(victim.facts["console"].split("/")[2].rpartition(":")[2])
+        return Target(victim, port, None, "/sign-in")
+    victim = await shared.operator()
+    paths = {"webhook": CHECK, "health": "/healthz", "metrics": "/metrics"}
+    return Target(victim, victim.facts[name], trusting() if name == "webhook" else None, paths[name])
 
 
 async def hold(target: Target, first: bytes, *, handshake: bool = True) -> None:

@@ -14,6 +14,8 @@ from tests.attacks.payloads import (
     alias_bomb,
 )
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 @pytest.mark.parametrize("shape", [*DEEP_YAML, "aliases"])
 async def test_survives_hostile_yaml_from_a_viewer(console: Victim, shape: str) -> None:
@@ -33,8 +35,8 @@ async def test_survives_a_filter_of_many_letters(console: Victim) -> None:
         await assault(console, attack)
 
 
-async def test_keeps_other_viewers_signed_in_while_one_signs_in_again_and_again(console: Victim, home: Victim) -> None:
-    tokens = {name: await token_of(home, name) for name in ("mallory", "ann")}
+async def test_keeps_other_viewers_signed_in_while_one_signs_in_again_and_again(console: Victim) -> None:
+    tokens = {name: await token_of(console, name) for name in ("mallory", "ann")}
     url = "/".join(console.facts["console"].split("/")[:3])
     jar = aiohttp.CookieJar(unsafe=True)
     async with aiohttp.ClientSession(url, cookie_jar=jar, headers={"Origin": url}) as ann:
@@ -52,9 +54,9 @@ async def test_keeps_other_viewers_signed_in_while_one_signs_in_again_and_again(
             assert answer.status == 200, "another viewer's sign-ins ended this session"
 
 
-async def token_of(cluster: Victim, name: str) -> str:
+async def token_of(victim: Victim, name: str) -> str:
     """A bearer token of a new service account."""
-    async with Client(load_config(kubeconfig=cluster.facts["kubeconfig"])) as client:
+    async with Client(load_config(kubeconfig=victim.facts["kubeconfig"])) as client:
         await client.create(core.ServiceAccount(metadata=ObjectMeta(name=name, namespace="default")))
         made = await client.create_token(name, "default")
         assert made.status is not None

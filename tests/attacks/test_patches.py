@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.attacks.conftest import Api
 from tests.attacks.harness import assault
 from tests.attacks.payloads import (
@@ -13,6 +15,8 @@ from tests.attacks.requests import (
     config_map,
     refused,
 )
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def test_bounds_json_patch_copies(api: Api) -> None:

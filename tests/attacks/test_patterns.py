@@ -20,6 +20,8 @@ from tests.attacks.requests import (
     refused,
 )
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 async def test_evaluates_patterns_in_linear_time(api: Api) -> None:
     status, text = await api.send("POST", DEFINITIONS, definition("slows", {"pattern": BACKTRACKING}))

@@ -11,6 +11,8 @@ from tests.attacks.requests import (
     YAML,
 )
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 @pytest.mark.parametrize(
     ("body", "kind"),
@@ -27,6 +29,8 @@ from tests.attacks.requests import (
     ids=["json-utf8", "yaml-utf8", "yaml-digits", "yaml-hex", "nan", "infinity", "json-digits", "json-exponent"],
 )
 async def test_never_answers_500_to_invalid_values(api: Api, body: bytes, kind: str) -> None:
+    await api.send("DELETE", f"{MAPS}/u")
+
     async def attack() -> None:
         status, text = await api.send("POST", MAPS, body, kind)
         # The real server replaces invalid UTF-8, and stores the object.

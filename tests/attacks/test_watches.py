@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.attacks.conftest import Api
 from tests.attacks.harness import COPIES, assault
 from tests.attacks.requests import (
@@ -10,6 +12,8 @@ from tests.attacks.requests import (
     config_map,
 )
 from tests.attacks.wires import opened, trusting
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def test_bounds_the_memory_of_watches_that_are_never_read(api: Api) -> None:

@@ -18,6 +18,8 @@ from tests.attacks.requests import (
     refused,
 )
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 @pytest.mark.parametrize("shape", DEEP_YAML)
 async def test_survives_deep_yaml(api: Api, shape: str) -> None:
