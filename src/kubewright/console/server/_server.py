@@ -38,6 +38,7 @@ __all__ = ["serve"]
 logger = logging.getLogger("kubewright.console")
 
 _ICON: Final = Path(nicegui.__file__).parent / "static" / "favicon.ico"
+_BACKLOG: Final = 1024  # with fewer, clients of a burst wait seconds until they retransmit
 _SWEEP_SECONDS: Final = 5.0
 _LAST_SECONDS: Final = 2
 _RENEW_SECONDS: Final = 60.0
@@ -137,7 +138,7 @@ async def serve(
 def _listener(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family)
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
         # `create_server` repeats the address in `strerror`. `os.strerror` does not know the numbers of a resolver.
         reason = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
