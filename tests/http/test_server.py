@@ -34,6 +34,15 @@ async def test_answers_several_requests_on_one_connection() -> None:
             assert "connection" not in headers
 
 
+async def test_sends_small_responses_without_delay() -> None:
+    """The kernel would otherwise keep the second part of a response until the client has acknowledged the first."""
+    async with Server(echo) as server, wire(server) as client:
+        client.send(GET)
+        assert (await client.response())[0] == 200
+        (connection,) = server.connections
+        assert connection.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 async def test_shows_path_query_headers_and_peer_to_the_handler() -> None:
     seen: list[ServerRequest] = []
 

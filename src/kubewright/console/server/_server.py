@@ -138,7 +138,10 @@ async def serve(
 def _listener(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        # asyncio sets it only for sockets from getaddrinfo. Accepted sockets inherit it.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listener
     except OSError as error:
         # `create_server` repeats the address in `strerror`. `os.strerror` does not know the numbers of a resolver.
         reason = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
