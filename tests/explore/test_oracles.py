@@ -22,6 +22,7 @@ from kubewright.explore.oracles import (
     postponed,
     ran_again,
     ready_too_early,
+    recovered,
     refuses,
     regenerated,
     undeclared,
@@ -53,6 +54,25 @@ def obj(uid: str = "1", status: Any = None, generation: int = 1, **content: Any)
 
 def at(world: Any, *, quiet: bool = True, rest: tuple[int, int] = (0, 0), step: int = 1) -> Checkpoint:
     return Checkpoint(step, 90.0, quiet, world, 0, rest)
+
+
+def test_recovered_reports_a_workload_that_was_ready_before() -> None:
+    ready, waiting = obj(spec={"replicas": 1}, status={"readyReplicas": 1}), obj(spec={"replicas": 1}, status={})
+    assert recovered(at({WORKLOAD: ready}), at({WORKLOAD: ready})) == []
+    assert recovered(at({WORKLOAD: waiting}), at({WORKLOAD: waiting})) == []
+    assert recovered(at({}), at({WORKLOAD: waiting})) == []  # a former ReplicaSet
+    (found,) = recovered(at({WORKLOAD: ready}), at({WORKLOAD: waiting}))
+    assert (found.oracle, found.subject) == ("rolled-back-spec", "deployments.apps")
+    assert found.summary == "the image was changed back, but deployments.apps default/web is not ready"
+
+
+def test_recovered_says_why_a_pod_waits() -> None:
+    pod = ("pods", "default", "web-0")
+    state = {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}
+    ready = obj(status={"conditions": [{"type": "Ready", "status": "True"}]})
+    waiting = obj(status={"phase": "Pending", "containerStatuses": [{"state": state}]})
+    (found,) = recovered(at({pod: ready}), at({pod: waiting}))
+    assert found.details == ("ImagePullBackOff: no such image",)
 
 
 def test_converged_reports_a_run_that_does_not_become_quiet() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubewright.explore.workloads import changed, changes_of, entries_of
+from kubewright.explore.model import MISSING_IMAGE
+from kubewright.explore.workloads import changed, changes_of, entries_of, missing_images_of
 
 
 def drawn(value: Any, schema: dict[str, Any], *, required: bool = False) -> list[Any]:
@@ -78,3 +79,11 @@ def test_changes_entries_of_a_secret_in_base64() -> None:
     secret = {"kind": "Secret", "stringData": {"user": "root"}, "data": {"key": "//8="}}
     (change,) = entries_of(secret)
     assert (change.path, change.value, change.before) == (("data", "user"), "cm9vdC0y", "cm9vdA==")
+
+
+def test_changes_each_image_to_one_that_is_missing() -> None:
+    spec = {"image": "nginx", "sidecars": [{"baseImage": "busybox", "name": "log"}], "imagePullPolicy": "Always"}
+    found = list(missing_images_of(spec))
+    assert [change.path for change in found] == [("spec", "image"), ("spec", "sidecars", 0, "baseImage")]
+    assert {change.value for change in found} == {MISSING_IMAGE}
+    assert [change.back().value for change in found] == ["nginx", "busybox"]

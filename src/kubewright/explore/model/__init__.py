@@ -10,6 +10,7 @@ from __future__ import annotations
 from kubewright.explore.model._findings import Finding
 from kubewright.explore.model._outcomes import Checkpoint, Failure, Outcome, Sent, Write
 from kubewright.explore.model._plans import (
+    MISSING_IMAGE,
     Apply,
     Conditions,
     Create,
@@ -26,6 +27,7 @@ from kubewright.explore.model._plans import (
 from kubewright.explore.model._reports import Report
 
 __all__ = [
+    "MISSING_IMAGE",
     "Apply",
     "Checkpoint",
     "Conditions",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
 __all__ = [
+    "MISSING_IMAGE",
     "Apply",
     "Conditions",
     "Create",
@@ -20,6 +21,9 @@ __all__ = [
     "Story",
     "Wait",
 ]
+
+MISSING_IMAGE: Final = "registry.invalid/missing:1"
+"""An image that no node can pull."""
 
 FaultKind: TypeAlias = Literal[
     "crash",

@@ -15,6 +15,7 @@ from kubewright.explore.oracles._postponed import actions_after_a_time, postpone
 from kubewright.explore.oracles._readiness import (
     ready_too_early,
     ready_while_children_are_not,
+    recovered,
     refuses,
     unobserved_generation,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "ran_again",
     "ready_too_early",
     "ready_while_children_are_not",
+    "recovered",
     "refuses",
     "regenerated",
     "undeclared",

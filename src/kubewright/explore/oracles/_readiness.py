@@ -11,7 +11,7 @@ from kubewright.explore.model import Checkpoint, Finding, Outcome
 from kubewright.explore.model._outcomes import Key
 from kubewright.explore.oracles._isolation import made_by_operator
 
-__all__ = ["is_ready", "ready_too_early", "ready_while_children_are_not", "unobserved_generation"]
+__all__ = ["is_ready", "ready_too_early", "ready_while_children_are_not", "recovered", "unobserved_generation"]
 
 _READY_TYPES: Final = frozenset({"Ready", "Available"})
 _READY_PHASES: Final = frozenset({"Ready", "Running", "Available", "Active", "Healthy", "Deployed"})
@@ -151,6 +151,30 @@ def ready_while_children_are_not(checkpoint: Checkpoint, outcome: Outcome, subje
                 )
             ]
     return []
+
+
+def recovered(usual: Checkpoint, checkpoint: Checkpoint) -> list[Finding]:
+    """Returns a finding if a workload is not ready that is ready in the usual checkpoint, with the same spec."""
+    for key, child in sorted(checkpoint.world.items()):
+        before = usual.world.get(key)
+        if before is not None and key[0] in _WORKLOADS and _works(key[0], before) and not _works(key[0], child):
+            resource, namespace, name = key
+            return [
+                Finding(
+                    "rolled-back-spec",
+                    f"the image was changed back, but {resource} {namespace}/{name} is not ready",
+                    _why(child),
+                    subject=resource,
+                )
+            ]
+    return []
+
+
+def _why(workload: dict[str, Any]) -> tuple[str, ...]:
+    """Returns why the containers of a pod wait."""
+    statuses = workload.get("status", {}).get("containerStatuses") or ()
+    waiting = [each.get("state", {}).get("waiting") for each in statuses]
+    return tuple(f"{state.get('reason', '')}: {state.get('message', '')}" for state in waiting if state)
 
 
 def refuses(usual: Outcome, changed: Outcome, subject: Key, *, text: bool) -> bool:

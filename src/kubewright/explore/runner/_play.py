@@ -16,6 +16,7 @@ from kubewright.cluster import Cluster
 from kubewright.cluster.nodes import HEARTBEAT_SECONDS, PodPlan
 from kubewright.cluster.workloads import Workloads, usual_plan
 from kubewright.explore.model import (
+    MISSING_IMAGE,
     Apply,
     Checkpoint,
     Conditions,
@@ -66,7 +67,12 @@ def _pods(conditions: Conditions) -> Callable[[core.Pod], PodPlan]:
     """Returns the behavior of pods: they need a few seconds to become ready, as real ones do."""
 
     def plan(pod: core.Pod) -> PodPlan:
-        return dataclasses.replace(usual_plan(pod), ready_delay=_READY, becomes_ready=not conditions.unready)
+        return dataclasses.replace(
+            usual_plan(pod),
+            ready_delay=_READY,
+            becomes_ready=not conditions.unready,
+            image_missing=any(MISSING_IMAGE in (each.image or "") for each in pod.spec.containers),
+        )
 
     return plan
 

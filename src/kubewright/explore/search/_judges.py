@@ -25,6 +25,7 @@ from kubewright.explore.oracles import (
     ran_again,
     ready_too_early,
     ready_while_children_are_not,
+    recovered,
     refuses,
     regenerated,
     unobserved_generation,
@@ -143,6 +144,8 @@ def judge_scene(subject: Subject, scene: Scene, masks: Masks, run: Run, conditio
             return postponed(references[0], outcome, subject.key, limit)
         case "tried":
             return []
+        case "recovered":
+            return recovered(references[0].checkpoints[-1], outcome.checkpoints[-1])
         case "isolated":
             return _isolated(subject, outcome, references, masks.timeless(subject.resource))
         case _:

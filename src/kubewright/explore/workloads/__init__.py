@@ -20,7 +20,7 @@ from kubewright.explore.workloads._stories import (
     rebirth_of,
     scenes_of,
 )
-from kubewright.explore.workloads._values import Change, changed, changes_of, entries_of
+from kubewright.explore.workloads._values import Change, changed, changes_of, entries_of, missing_images_of
 
 __all__ = [
     "BYSTANDER",
@@ -39,6 +39,7 @@ __all__ = [
     "fresh_of",
     "hasty_life_of",
     "life_of",
+    "missing_images_of",
     "operation_of",
     "postponed_of",
     "read_operations",

@@ -11,7 +11,7 @@ import msgspec
 
 from kubewright.explore.model import Create, Delete, Pause, Revise, Step, Story, Wait
 from kubewright.explore.workloads._samples import Subject
-from kubewright.explore.workloads._values import Change, changed, changes_of, entries_of, stored
+from kubewright.explore.workloads._values import Change, changed, changes_of, entries_of, missing_images_of, stored
 from kubewright.explore.worlds import Masks
 
 __all__ = [
@@ -39,10 +39,11 @@ _QUICK: Final = 3
 _LONG: Final = 50
 _FIRST: Final = 10
 
-Judged = Literal["alone", "reference", "gone", "isolated", "unready", "bystanders", "postponed", "tried"]
+Judged = Literal["alone", "reference", "gone", "isolated", "unready", "bystanders", "postponed", "tried", "recovered"]
 """How a story is judged: by itself, by a reference story, as an empty end, by what is missing, and so on.
 
-`tried` is judged by nothing but mistakes of the program.
+`tried` is judged by nothing but mistakes of the program. In a story that is `recovered`, the workloads must be ready at
+the end that are ready in its reference.
 """
 
 
@@ -141,7 +142,12 @@ def scenes_of(subject: Subject) -> Iterator[Scene]:
     rest = (*company_of(subject), subject.create(), Wait(rest=_REST))
     yield Scene(Story(f"create {subject.title} and let an hour pass", rest), "alone")
     first = [_change_scene(subject, change, fresh) for change in changes[:_FIRST]]
-    for scenes in itertools.zip_longest(first, _company_scenes(subject), _needed_scenes(subject, fresh)):
+    images = [
+        _image_scene(subject, change, fresh)
+        for change in missing_images_of(subject.object.get("spec"))
+        if not exempt.exempts(subject.key, change.path)
+    ]
+    for scenes in itertools.zip_longest(first, _company_scenes(subject), images, _needed_scenes(subject, fresh)):
         yield from (scene for scene in scenes if scene is not None)
     yield Scene(
         Story(
@@ -190,6 +196,22 @@ def _change_scene(subject: Subject, change: Change, fresh: Story) -> Scene:
         fresh=fresh,
         text=isinstance(change.value, str),
     )
+
+
+def _image_scene(subject: Subject, change: Change, fresh: Story) -> Scene:
+    """Changes an image to one that does not exist, and changes it back. The pods must become ready again."""
+    field = ".".join(str(part) for part in change.path)
+    steps = (
+        *company_of(subject),
+        subject.create(),
+        Wait(),
+        _revise(subject, change),
+        Wait(),
+        _revise(subject, change.back()),
+        Wait(),
+    )
+    title = f"create {subject.title}, set {field} to an image that does not exist, and change it back"
+    return Scene(Story(title, steps), "recovered", (fresh,), value=change.title)
 
 
 def _needed_scenes(subject: Subject, fresh: Story) -> Iterator[Scene]:

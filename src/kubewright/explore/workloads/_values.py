@@ -9,7 +9,9 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["Change", "changed", "changes_of"]
+from kubewright.explore.model import MISSING_IMAGE
+
+__all__ = ["Change", "changed", "changes_of", "missing_images_of"]
 
 _DEEPEST: Final = 6
 _MOST: Final = 40
@@ -85,6 +87,16 @@ def changes_of(obj: dict[str, Any], schema: dict[str, Any]) -> list[Change]:
         (rest if change.path in seen else first).append(change)
         seen.add(change.path)
     return (first + rest)[:_MOST]
+
+
+def missing_images_of(value: Any, path: tuple[str | int, ...] = ("spec",)) -> Iterator[Change]:
+    """Yields a change to an image that no node can pull, for each image in a spec: a string named `image`."""
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, inner in members:
+        if isinstance(inner, str) and inner and str(name).lower().endswith("image"):
+            yield Change((*path, name), MISSING_IMAGE, before=inner)
+        elif len(path) < _DEEPEST:
+            yield from missing_images_of(inner, (*path, name))
 
 
 def stored(obj: dict[str, Any]) -> dict[str, Any]:
