@@ -18,7 +18,7 @@ from uuid import UUID
 
 import msgspec
 
-from kubewright.api._fields import fields_of
+from kubewright.api._model import fields_of
 from kubewright.api._pydantic import is_pydantic
 from kubewright.api._quantity import Quantity
 from kubewright.api._time import NO_TIME_ZONE

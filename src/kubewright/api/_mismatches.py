@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
 import msgspec
 
-from kubewright.api._fields import fields_of
+from kubewright.api._model import fields_of
 from kubewright.api._pydantic import decode_pydantic, is_pydantic
 from kubewright.api._quantity import EXPECTED, Quantity
 from kubewright.api._repair import without_none

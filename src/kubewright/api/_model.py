@@ -24,7 +24,7 @@ import msgspec
 
 from kubewright.structs import ExplainingStructMeta
 
-__all__ = ["Default", "Model", "wire_name"]
+__all__ = ["Default", "Model", "fields_of", "wire_name"]
 
 
 @cache
@@ -32,6 +32,12 @@ def wire_name(attribute: str) -> str:
     """Returns the JSON name of a Python attribute: `match_labels` is `matchLabels`, `from_` is `from`."""
     first, *rest = attribute.rstrip("_").split("_")
     return first + "".join(word[:1].upper() + word[1:] for word in rest)
+
+
+@cache  # msgspec evaluates annotations in each call; this grows with the models that are used, not with the objects
+def fields_of(model: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """Returns the fields of a model with resolved annotations. Raises NameError for a class that does not exist yet."""
+    return msgspec.structs.fields(model)
 
 
 _MUTABLE = (list, dict, set, msgspec.Struct)

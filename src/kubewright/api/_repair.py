@@ -11,8 +11,7 @@ from datetime import datetime
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from kubewright.api._fields import fields_of
-from kubewright.api._model import Model
+from kubewright.api._model import Model, fields_of
 
 __all__ = ["repair", "without_none"]
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, Union, cast, 
 
 import msgspec
 
-from kubewright.api._fields import fields_of
-from kubewright.api._model import Model
+from kubewright.api._model import Model, fields_of
 from kubewright.api._object import Object, info_of
 from kubewright.api._pydantic import is_pydantic, required_of, wire_of
 

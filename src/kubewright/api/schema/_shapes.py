@@ -16,8 +16,7 @@ from uuid import UUID
 
 import msgspec
 
-from kubewright.api._fields import fields_of
-from kubewright.api._model import Model
+from kubewright.api._model import Model, fields_of
 from kubewright.api._pydantic import is_pydantic
 from kubewright.api._quantity import Quantity
 from kubewright.api._time import MicroTime
