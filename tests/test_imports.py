@@ -122,6 +122,49 @@ def test_a_server_loads_neither_validation_nor_cel_before_a_request_needs_them()
     assert [name for name in sorted(modules) if name.startswith(deferred)] == []
 
 
+def test_a_server_loads_cel_in_steps_between_which_other_requests_run() -> None:
+    program = """
+import asyncio, sys
+import kubewright as kw
+from kubewright.cluster import Cluster
+from kubewright.crd import crd_of
+
+@kw.constrain(kw.Rule("self.size > 0"))
+class StepSpec(kw.Model):
+    size: int = 1
+
+class StepStatus(kw.Model):
+    size: int = 0
+
+@kw.resource("steps.example.com/v1")
+class Step(kw.Resource[StepSpec, StepStatus]):
+    "A kind with a rule."
+
+def loaded():
+    return sum(name.startswith("kubewright.api.cel") for name in sys.modules)
+
+async def count(steps):
+    while True:
+        last = loaded()
+        await asyncio.sleep(0)
+        steps.append(loaded() - last)
+
+async def main():
+    async with Cluster(controllers=False) as cluster, cluster.client() as client:
+        steps = []
+        counting = asyncio.create_task(count(steps))
+        await client.create(crd_of(Step))
+        counting.cancel()
+        print(sum(steps), max(steps))
+
+asyncio.run(main())
+"""
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    total, most = map(int, output.stdout.split())
+    assert total > 20
+    assert most <= 8
+
+
 def test_what_an_operator_starts_with_has_structs_and_no_dataclasses() -> None:
     """A dataclass takes a millisecond to define, a struct a twentieth of that; there were 63 of them."""
     program = (

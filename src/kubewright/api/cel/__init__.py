@@ -9,6 +9,7 @@ error messages. `docs/design/cel.md` has the reasons.
   every runaway expression.
 - `Rules(schema).check(obj, old)` evaluates the rules of a schema (`x-kubernetes-validations`). `.problems()` returns
   the rules that do not compile.
+- `await load()` imports the compiler in steps. Without it, the first use imports everything in one.
 - `is_available()` says whether the extra is installed. Without it, parsing raises `ExtraMissing`, which names it.
 
 Not supported: the authorizer (`authorizer.group(...).check(...)`).
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from kubewright.api.cel._interpreter import PER_CALL_LIMIT, Program
     from kubewright.api.cel._issues import CompileError
     from kubewright.api.cel._patches import JSON_PATCH, OBJECT, misnamed, to_json
-    from kubewright.api.cel._presence import has_rules, is_available
+    from kubewright.api.cel._presence import has_rules, is_available, load
     from kubewright.api.cel._rules import OMITTED, Broken, CompiledRule, Outcome, Problem, Rules, compile_node
     from kubewright.api.cel._schemas import Declared, declare, escape, structs_of, to_value
     from kubewright.api.cel._syntax import ExtraMissing
@@ -65,6 +66,7 @@ __all__ = [
     "field_path",
     "has_rules",
     "is_available",
+    "load",
     "misnamed",
     "structs_of",
     "to_json",
@@ -102,6 +104,7 @@ _MODULES = {
     "field_path": "_field_paths",
     "has_rules": "_presence",
     "is_available": "_presence",
+    "load": "_presence",
     "misnamed": "_patches",
     "structs_of": "_schemas",
     "to_json": "_patches",

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from kubewright.api.cel import load
 from kubewright.cluster._state import State
 from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.crds._custom import CustomStrategy
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["Definitions"]
 
 _MANAGER: Final = "kube-apiserver"
+_RULES: Final = b"x-kubernetes-validations"
 _DELETIONS_PER_TURN: Final = 16
 _WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
 
@@ -76,6 +78,8 @@ class Definitions:
     async def override(self, state: State, call: Call) -> ApiResponse | None:
         """Serves writes of definitions, and rejects creates of a kind that is being deleted."""
         if call.type is self._type and call.verb in _WRITES:
+            if _RULES in (call.request.body or b""):
+                await load()
             try:
                 return await (self._delete(call) if call.verb == "delete" else self._write(call))
             finally:

@@ -10,11 +10,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
-from kubewright.api.cel import is_available
+from kubewright.api.cel import is_available, load
 from kubewright.cluster._state import State
 from kubewright.cluster.admission import Attributes, Plugin
+from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._field_errors import FieldError
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType, Strategy
+from kubewright.cluster.machinery._responses import ApiResponse
 
 if TYPE_CHECKING:
     from kubewright.cluster.dispatch._dispatcher import Dispatcher
@@ -31,6 +33,11 @@ _STRATEGIES: Final = {
 }
 
 
+_WITH_CEL: Final = (_GROUP, "resource.k8s.io")
+_WEBHOOKS: Final = (f"mutatingwebhookconfigurations.{_GROUP}", f"validatingwebhookconfigurations.{_GROUP}")
+_WRITES: Final = ("create", "update", "patch")
+
+
 def add_policies(dispatcher: Dispatcher) -> None:
     """Makes the server accept policies, evaluate them on each write, and evaluate match conditions of webhooks."""
     if not is_available():
@@ -41,9 +48,19 @@ def add_policies(dispatcher: Dispatcher) -> None:
         assert found is not None
         found.make_strategy = partial(_strategy, strategy, found)
         dispatcher.supported.add(found.qualified)
+    dispatcher.overrides.append(_load)
     state.admission.conditions = _Conditions()
     state.admission.add(_Mutating(state, "mutatingadmissionpolicies", _mutating))
     state.admission.add(_Validating(state, "validatingadmissionpolicies", _validating))
+
+
+async def _load(state: State, call: Call) -> ApiResponse | None:
+    """Imports CEL in steps before a write that may use it."""
+    if call.type.group in _WITH_CEL and call.verb in _WRITES:
+        conditions = call.type.qualified not in _WEBHOOKS or b"matchConditions" in (call.request.body or b"")
+        if conditions:
+            await load()
+    return None
 
 
 def _strategy(name: str, type_: ResourceType) -> Strategy:
