@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from kubewright.cluster.admission._attributes import Attributes
@@ -70,8 +71,13 @@ class Chain:
         self._plugins: list[Plugin] = []
         self._mutating: list[Plugin] = []
         self._validating: list[Plugin] = []
-        self.conditions: Conditions | None = None
+        self.make_conditions: Callable[[], Conditions | None] = lambda: None
+        """Makes `conditions` on first use: they need the CEL compiler, which is large."""
+
+    @cached_property
+    def conditions(self) -> Conditions | None:
         """Evaluates match conditions. If None, configurations with match conditions are rejected."""
+        return self.make_conditions()
 
     def add(self, plugin: Plugin) -> None:
         """Adds a plugin at its position. Raises ValueError for an unknown name or a duplicate."""

@@ -6,16 +6,15 @@ most clusters have neither.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from functools import cached_property, partial
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from kubewright.api.cel import is_available, load
 from kubewright.cluster._state import State
 from kubewright.cluster.admission import Attributes, Plugin
 from kubewright.cluster.machinery._calls import Call
-from kubewright.cluster.machinery._field_errors import FieldError
-from kubewright.cluster.machinery._resources import JSONObject, ResourceType, Strategy
+from kubewright.cluster.machinery._resources import ResourceType, Strategy
 from kubewright.cluster.machinery._responses import ApiResponse
 
 if TYPE_CHECKING:
@@ -49,17 +48,17 @@ def add_policies(dispatcher: Dispatcher) -> None:
         found.make_strategy = partial(_strategy, strategy, found)
         dispatcher.supported.add(found.qualified)
     dispatcher.overrides.append(_load)
-    state.admission.conditions = _Conditions()
+    state.admission.make_conditions = _conditions
     state.admission.add(_Mutating(state, "mutatingadmissionpolicies", _mutating))
     state.admission.add(_Validating(state, "validatingadmissionpolicies", _validating))
 
 
 async def _load(state: State, call: Call) -> ApiResponse | None:
     """Imports CEL in steps before a write that may use it."""
-    if call.type.group in _WITH_CEL and call.verb in _WRITES:
-        conditions = call.type.qualified not in _WEBHOOKS or b"matchConditions" in (call.request.body or b"")
-        if conditions:
-            await load()
+    if call.type.group not in _WITH_CEL or call.verb not in _WRITES:
+        return None
+    if call.type.qualified not in _WEBHOOKS or b"matchConditions" in (call.request.body or b""):
+        await load()
     return None
 
 
@@ -68,6 +67,12 @@ def _strategy(name: str, type_: ResourceType) -> Strategy:
 
     strategy: Callable[[str, str, str], Strategy] = getattr(_strategies, name)
     return strategy(type_.api_version, type_.kind, type_.qualified)
+
+
+def _conditions() -> PolicyConditions:
+    from kubewright.cluster.policies._conditions import PolicyConditions
+
+    return PolicyConditions()
 
 
 def _mutating(state: State) -> Plugin:
@@ -117,26 +122,3 @@ class _Validating(_Deferred):
 
     def validate(self, attributes: Attributes) -> Awaitable[None] | None:
         return self.plugin.validate(attributes)
-
-
-class _Conditions:
-    """Implements `kubewright.cluster.admission._conditions.Conditions`."""
-
-    @cached_property
-    def _conditions(self) -> PolicyConditions:
-        from kubewright.cluster.policies._conditions import PolicyConditions
-
-        return PolicyConditions()
-
-    def problems(self, expression: str, path: str) -> list[FieldError]:
-        return self._conditions.problems(expression, path)
-
-    def matches(
-        self,
-        conditions: Sequence[JSONObject],
-        attributes: Attributes,
-        request: JSONObject,
-        obj: JSONObject | None,
-        old: JSONObject | None,
-    ) -> bool:
-        return self._conditions.matches(conditions, attributes, request, obj, old)

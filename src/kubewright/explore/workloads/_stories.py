@@ -176,15 +176,7 @@ def _change_scene(subject: Subject, change: Change, fresh: Story) -> Scene:
     )
     story = Story(
         f"create {subject.title}, {change.title}, and change it back",
-        (
-            *company_of(subject),
-            subject.create(),
-            Wait(),
-            _revise(subject, change),
-            Wait(),
-            _revise(subject, change.back()),
-            Wait(),
-        ),
+        _there_and_back(subject, change),
     )
     return Scene(
         story,
@@ -198,20 +190,16 @@ def _change_scene(subject: Subject, change: Change, fresh: Story) -> Scene:
     )
 
 
+def _there_and_back(subject: Subject, change: Change) -> tuple[Step, ...]:
+    begin = (*company_of(subject), subject.create(), Wait())
+    return (*begin, _revise(subject, change), Wait(), _revise(subject, change.back()), Wait())
+
+
 def _image_scene(subject: Subject, change: Change, fresh: Story) -> Scene:
     """Changes an image to one that does not exist, and changes it back. The pods must become ready again."""
     field = ".".join(str(part) for part in change.path)
-    steps = (
-        *company_of(subject),
-        subject.create(),
-        Wait(),
-        _revise(subject, change),
-        Wait(),
-        _revise(subject, change.back()),
-        Wait(),
-    )
     title = f"create {subject.title}, set {field} to an image that does not exist, and change it back"
-    return Scene(Story(title, steps), "recovered", (fresh,), value=change.title)
+    return Scene(Story(title, _there_and_back(subject, change)), "recovered", (fresh,), value=change.title)
 
 
 def _needed_scenes(subject: Subject, fresh: Story) -> Iterator[Scene]:
