@@ -99,8 +99,7 @@ async def test_kubectl_of_other_releases(release: str, served: Cluster, real: Re
 
 @pytest.mark.promise("The embedded cluster", "Helm 3 does the same on it as on a real cluster.")
 @pytest.mark.timeout(BUILD_SECONDS + 200)
-async def test_helm(served: Cluster, real: RealCluster, tmp_path: Path) -> None:
-    program = helm_binary()
+async def test_helm(helm: Path, served: Cluster, real: RealCluster, tmp_path: Path) -> None:
     namespace = f"helm-{secrets.token_hex(4)}"
     chart = tmp_path / "chart"
     (chart / "templates").mkdir(parents=True)
@@ -128,13 +127,19 @@ async def test_helm(served: Cluster, real: RealCluster, tmp_path: Path) -> None:
         home = tmp_path / name
         home.mkdir()
         found = [
-            f"$ helm {command}\n{await _helm(program, cluster.kubeconfig(), namespace, home, command)}"
+            f"$ helm {command}\n{await _helm(helm, cluster.kubeconfig(), namespace, home, command)}"
             for command in commands
         ]
         printed.append([each.replace(str(home), "HOME") for each in found])
         shutil.rmtree(home, ignore_errors=True)
     for embedded, expected in zip(*printed, strict=True):
         assert embedded == expected
+
+
+@pytest.fixture(scope="module")
+def helm() -> Path:
+    """Helm, built before the clusters start: a build in the test would stop their event loop for a minute."""
+    return helm_binary()
 
 
 def _chart_template() -> str:

@@ -29,6 +29,7 @@ __all__ = ["HEARTBEAT_SECONDS", "FakeNode"]
 
 _LEASES = "kube-node-lease"
 HEARTBEAT_SECONDS: Final = 10.0
+_LEASE_SECONDS: Final = 40
 _PROBE_SECONDS = 10
 _NODE_INFO = {
     "architecture": "amd64",
@@ -59,6 +60,9 @@ class FakeNode:
     share `addresses`. If `lease_is_watched` returns False, a virtual clock need not stop for renewals of the lease.
     Pods that `runner` takes are not simulated.
     Without a `heartbeat`, the lease is not renewed.
+
+    After a pause that is longer than the lease (a blocked event loop, a suspended machine, an absent API server), the
+    node reports that it is ready again. kube-controller-manager has marked it as unreachable by then.
     """
 
     def __init__(
@@ -85,6 +89,7 @@ class FakeNode:
         self._runner = runner
         self._heartbeat = heartbeat
         self._clock = clock or SystemClock()
+        self._renewed_at = self._lapsed_at = float("-inf")
         self._tasks = BackgroundTasks(f"the fake node {name}", self._clock)
         self._pods: dict[str, _PodState] = {}
         self._events = KubeletEvents(client, name, self._clock)
@@ -152,13 +157,11 @@ class FakeNode:
         ]
         with contextlib.suppress(AlreadyExists):
             await self._client.create(core.Node(metadata=ObjectMeta(name=self.name, labels=labels)))
-        ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
-        times = {"lastHeartbeatTime": format_time(now), "lastTransitionTime": format_time(now)}
         amounts = {resource: str(amount) for resource, amount in resources.items()}
         status: dict[str, Any] = {
             "capacity": amounts,
             "allocatable": amounts,
-            "conditions": [ready | times],
+            "conditions": [self._ready_condition()],
             "addresses": addresses,
             "nodeInfo": _NODE_INFO | {"kubeletVersion": server_version()["gitVersion"]},
         }
@@ -167,9 +170,14 @@ class FakeNode:
             status |= {**special, "nodeInfo": {**status["nodeInfo"], **special.get("nodeInfo", {})}}
         await self._client.patch(core.Node, self.name, StrategicPatch({"status": status}), subresource="status")
         await self._tasks.retry(self._remove_not_ready_taint)
-        spec = LeaseSpec(holder_identity=self.name, lease_duration_seconds=40, renew_time=MicroTime.of(now))
+        spec = LeaseSpec(holder_identity=self.name, lease_duration_seconds=_LEASE_SECONDS, renew_time=MicroTime.of(now))
         with contextlib.suppress(AlreadyExists):
             await self._client.create(Lease(metadata=ObjectMeta(name=self.name, namespace=_LEASES), spec=spec))
+
+    def _ready_condition(self) -> dict[str, str]:
+        now = format_time(self._clock.now())
+        times = {"lastHeartbeatTime": now, "lastTransitionTime": now}
+        return {"type": "Ready", "status": "True", "reason": "KubeletReady"} | times
 
     async def _remove_not_ready_taint(self) -> None:
         """Removes the taint of new nodes, which kube-controller-manager removes when the node is ready."""
@@ -180,15 +188,31 @@ class FakeNode:
             await self._client.update(node)
 
     async def _renew_lease(self, seconds: float) -> None:
+        self._renewed_at = self._clock.now().timestamp()
         while True:
             # If no client watches the lease, a renewal is only visible when something else happens: defer it until
             # then.
-            await self._clock.sleep(seconds, deferrable=not self._lease_is_watched())
+            watched = self._lease_is_watched()
+            await self._clock.sleep(seconds, deferrable=not watched)
             await self._tasks.retry(self._renew_lease_once)
+            now = self._clock.now().timestamp()
+            if now - self._renewed_at > _LEASE_SECONDS:
+                self._lapsed_at = now
+            self._renewed_at = now
+            # More than once: the controller that marks the node may have read the lease before this renewal.
+            if watched and now - self._lapsed_at <= _LEASE_SECONDS:
+                await self._tasks.retry(self._restore_ready)
 
     async def _renew_lease_once(self) -> None:
         renewal = MergePatch({"spec": {"renewTime": format_micro_time(self._clock.now())}})
         await self._client.patch(Lease, self.name, renewal, _LEASES)
+
+    async def _restore_ready(self) -> None:
+        """Reports that the node is ready, if a controller has marked it as unreachable."""
+        node = await self._client.get(core.Node, self.name)
+        if any(each.type == "Ready" and each.status != "True" for each in node.status.conditions or ()):
+            patch = StrategicPatch({"status": {"conditions": [self._ready_condition()]}})
+            await self._client.patch(core.Node, self.name, patch, subresource="status")
 
     # Pods
 
