@@ -17,7 +17,7 @@ O = TypeVar("O", bound=Object)  # noqa: E741
 
 
 class NotCached(LookupError):
-    """A read of objects that the controller's caches do not contain: of a kind, or in a namespace."""
+    """The caches of the controller do not contain the kind or the namespace that is read."""
 
 
 class NotServed(LookupError):
@@ -50,7 +50,7 @@ class CachedKinds:
             self._uses.append((use, informer))
 
     def add(self, kind: type[O], informer: Informer[O], *, whole: bool = True) -> None:
-        """Adds an informer. `whole` says that it caches every object of the operator's namespaces, whole."""
+        """Adds an informer. `whole`: it caches every object in the operator's namespaces, with all fields."""
         informers = self._by_kind.setdefault(kind, [])
         if informer not in informers:
             informers.append(informer)
@@ -102,7 +102,10 @@ class CachedKinds:
         return all(informer.synced for informer in self.all(kind))
 
     def add_index(self, kind: type[O], name: str, function: IndexFunction[O]) -> None:
-        """Adds an index over a kind, which must be cached: to the caches of whole objects, if there are any."""
+        """Adds an index to the caches of a kind: those with whole objects, or all of them if there are none.
+
+        Raises `NotCached` for a kind that is not cached.
+        """
         informers = self.all(kind)
         if not informers:
             self.informer(kind)  # raises NotCached
@@ -171,13 +174,13 @@ class CachedKinds:
 
 
 class ControllerCaches(CachedKinds):
-    """The caches of an operator as one controller sees them: reads use the cache that the controller declares.
+    """The caches of an operator as one controller sees them. A read of a kind uses the cache of:
 
-    1. `reads` decides, if the kind is there.
-    2. Otherwise the only declaration of the kind does; of several, the one that caches all objects whole.
-    3. A kind that the controller does not declare is read from the whole cache of another controller.
+    1. its declaration in `reads`, if there is one;
+    2. otherwise its only declaration; of several, the one that caches all objects whole;
+    3. for a kind that this controller does not declare, the whole cache of another controller.
 
-    Everything else raises `NotCached`: a read never uses a cache with fewer objects than the controller declares.
+    All other reads raise `NotCached`: a read never uses a cache with fewer objects than the controller declares.
     """
 
     def __init__(self, shared: CachedKinds, controller: str) -> None:
@@ -216,7 +219,7 @@ class ControllerCaches(CachedKinds):
         return super().informer(kind)
 
     def owned(self, kind: type[O]) -> Informer[O]:
-        """Returns the informer for reads of owned objects: that of `owns`, if the kind is there."""
+        """Returns the informer for reads of owned objects: that of the declaration in `owns`, if there is one."""
         return self._owned.get(kind) or self.informer(kind)
 
 

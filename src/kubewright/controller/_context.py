@@ -54,7 +54,7 @@ class _BaseContext(Generic[R_co]):
 
     @property
     def object(self) -> R_co:
-        """The object that was passed to the reconciler. Raises LookupError in the key form, which reads it itself."""
+        """The object that was passed to the reconciler. Raises LookupError in the key form, which gets no object."""
         found = self._backend.object
         if found is None:
             raise LookupError(f"the reconciler of {self.key} takes only the key: read the object with ctx.get")
@@ -89,9 +89,9 @@ class _BaseContext(Generic[R_co]):
 
     @property
     def trigger(self) -> str:
-        """What triggered the reconcile, for logs: "initial", "updated", "Deployment deleted", "resync", "retry", …
+        """The trigger of the reconcile, for logs: "initial", "updated", "Deployment deleted", "resync", "retry", …
 
-        Only the last of several triggers. Do not base decisions on it: read the current state.
+        If there were several triggers, only the last one. Do not base decisions on it: read the current state.
         """
         return self._backend.trigger
 
@@ -115,7 +115,7 @@ class _BaseContext(Generic[R_co]):
     def by_index(self, kind: type[O], index: str, value: str, *, namespace: str | None = None) -> builtins.list[O]:
         """Returns the cached objects of a kind that have this value in an index of `operator.indexes`.
 
-        `namespace`: only those in this namespace. Default: in any. Raises KeyError with the known indexes for an
+        `namespace` limits the result to one namespace. Default: all. Raises KeyError with the known indexes for an
         unknown index.
         """
         return self._backend.environment.caches.by_index(kind, index, value, namespace)
@@ -189,11 +189,11 @@ class Context(_BaseContext[R_co]):
         """Makes sure that the object exists with these fields, and returns its current state.
 
         Nothing is sent if nothing would change. The reconciled object becomes its controller, unless `owned` is False.
-        An existing object of another owner raises `NotOwned`, unless `adopt` is True and nothing controls it. Without a
-        namespace, the object goes to that of the reconciled object. If that has none, or cannot own the object (in
-        another namespace, or cluster-scoped), nothing is sent, and ValueError gives the reason.
+        An existing object of another owner raises `NotOwned`, unless `adopt` is True and nothing controls it. Default
+        namespace: that of the reconciled object. If it has none, or cannot own an object that is cluster-scoped or in
+        another namespace, nothing is sent, and ValueError gives the reason.
 
-        Fields that were applied before and are absent now are removed, and the server sets its default. To keep the
+        Fields that were applied before and are absent now are removed, or reset to the server's default. To keep the
         last value, list the field in `release`: `release=["spec.replicas"]` leaves it to an autoscaler, for example.
 
         With `optimistic_lock`, an existing object is written only if it still has the resourceVersion that this call

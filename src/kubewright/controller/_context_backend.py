@@ -70,7 +70,7 @@ class ContextBackend(Interruptible, Generic[R], eq=False):
     prunable: tuple[type[Object], ...] = ()
     """The kinds of children that `apply_all` may delete."""
     children: ChildRecord | None = None
-    """What this reconcile has applied and pruned; None if nothing."""
+    """The children that this reconcile has applied and pruned; None if there are none."""
     _created: list[Object] = msgspec.field(default_factory=list)
     """Objects that were created since the last write of another kind."""
     _raw: bytes | None = None
@@ -234,7 +234,7 @@ class ContextBackend(Interruptible, Generic[R], eq=False):
         return await ChildApplier(self, record, self._prune_children if prune else None).apply(children, condition)
 
     async def _prune_children(self) -> int:
-        """Deletes the children that no call of this reconcile has applied. Nothing while a cache is not in sync."""
+        """Deletes the children that no call of this reconcile has applied, unless a cache is not in sync."""
         assert self.children is not None
         if not all(self.environment.caches.synced(kind) for kind in self.prunable):
             return 0
@@ -242,7 +242,7 @@ class ContextBackend(Interruptible, Generic[R], eq=False):
         return await self.prune(self.prunable, self.children.applied)
 
     def warn_about_leftovers(self) -> None:
-        """Logs children that were applied earlier, are not in the complete set of this reconcile, and stay."""
+        """Logs children that were applied earlier, are missing from this reconcile's complete set, and remain."""
         record = self.children
         if record is None or not record.complete:
             return
@@ -365,7 +365,7 @@ class ContextBackend(Interruptible, Generic[R], eq=False):
         self._note_write(written, before, how)
 
     def _note_write(self, written: Object, before: bytes | None, how: WriteKind) -> None:
-        """Records which events are about own writes, and what this reconcile writes, to detect write loops."""
+        """Records the write, to recognize the event about it and to detect write loops."""
         if self.enqueuer is None or written.metadata.origin is None:
             return
         for created in self._created:  # the reconciler continued after it, so it does not wait for this event
@@ -395,6 +395,6 @@ class ContextBackend(Interruptible, Generic[R], eq=False):
     def _placed(self, obj: O) -> O:
         """Returns a copy of the object. Default namespace: that of the reconciled object.
 
-        Raises ValueError if its kind and its namespace do not fit, because the server's answer does not name the fix.
+        Raises ValueError if the namespace does not fit the kind's scope: the server's error would not name the fix.
         """
         return placed(obj, self.key, f"{self.info.kind} {self.key}")

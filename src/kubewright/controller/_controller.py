@@ -185,7 +185,7 @@ class Controller(ControllerView[R]):
         cause: ObjectKey | None = None,
         change: Change[Any] | None = None,
     ) -> None:
-        """Asks for a reconcile of this key. `cause` is the other object that changed, if there is one.
+        """Requests a reconcile of this key. `cause` is the other object that changed, if there is one.
 
         The controller's `priority` function for the object is added to `priority`.
         """
@@ -217,7 +217,7 @@ class Controller(ControllerView[R]):
         self.enqueue(key, change.type, priority_of(change), change=change)
 
     def _pause_or_resume(self, key: ObjectKey, turn: Literal["paused", "resumed"]) -> None:
-        """Requeues the key immediately: to show the pause, or to reconcile. Its failures do not count any more."""
+        """Requeues the key immediately, to show the pause or to reconcile, and forgets its failures."""
         ObjectLogger(self.name, self.info.kind, key).info("%s %s", turn, self._pausing.reason(key))
         self._calls.end_daemons(key)
         self.queue.forget(key)
@@ -226,7 +226,7 @@ class Controller(ControllerView[R]):
         self.enqueue(key, turn)
 
     def _fit_daemons(self, change: Change[R]) -> None:
-        """Cancels the daemon of an object that is gone or going, and makes sure that each object has a worker."""
+        """Cancels the daemon of an object that is deleted or being deleted, and adds workers: one per object."""
         old, new = change.old, change.new
         if new is None or new.deleting or (old is not None and old.uid != new.uid):
             self._calls.end_daemons(change.key)
@@ -242,7 +242,7 @@ class Controller(ControllerView[R]):
         async for key in queue:
             try:
                 if leads is not None and not leads():
-                    return  # the lease is lost, although this controller was not stopped yet: start nothing
+                    return  # the lease is lost, and this controller is about to be stopped: start nothing
                 if key in self._pausing:
                     await self._show_pause(key)
                     continue
@@ -254,7 +254,7 @@ class Controller(ControllerView[R]):
                     with run.around():
                         ending = await self._handle(key, record, run)
                         run.ended(ending)
-                except BaseException as error:  # of a rate limiter, for example: neither key nor worker may be lost
+                except BaseException as error:  # from a rate limiter, for example: lose neither the key nor the worker
                     if has_to_pass(error):
                         raise
                     queue.add_after(key, 1.0)
@@ -283,8 +283,8 @@ class Controller(ControllerView[R]):
                         log_for(run).debug(message, format_duration(ended - began), ending, run.trigger)
                 self.history.ended(run, ending, ended=ended, seconds=ended - began, waited=queue.waited(key))
             finally:
-                # In this order: a change that arrived during the run must not count as one of a running key, which
-                # would be reconciled again without its backoff.
+                # In this order: changes that arrived during the run are added when the key is no longer running.
+                # The queue would requeue a running key without its backoff.
                 queue.done(key)
                 self._enqueuer.release(key)
 

@@ -1,4 +1,4 @@
-"""`ControllerView`: the part of a controller that is read and not changed, for inspection, metrics and tests."""
+"""`ControllerView`: the read-only view of a controller, for inspection, metrics and tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ R = TypeVar("R", bound=Object)
 
 
 class ControllerView(Generic[R]):
-    """What is known about a controller and its objects."""
+    """A read-only view of a controller and of its objects."""
 
     name: str
     stats: ControllerStats
@@ -48,7 +48,7 @@ class ControllerView(Generic[R]):
 
     @property
     def role(self) -> Role:
-        """Whether it reconciles, or is a timer or a daemon."""
+        """Whether it is a reconciler, a timer or a daemon."""
         return self._registration.role
 
     @property

@@ -12,7 +12,7 @@ __all__ = ["RESET_AFTER", "DaemonBackend", "DaemonEnded"]
 R = TypeVar("R", bound=Object)
 
 RESET_AFTER: Final = 60.0
-"""Seconds: a daemon that ran so long before it failed starts again with the first backoff."""
+"""A daemon that ran for this many seconds before it failed restarts with the shortest backoff."""
 
 
 class DaemonEnded(Exception):
@@ -20,7 +20,7 @@ class DaemonEnded(Exception):
 
 
 class DaemonBackend(ContextBackend[R]):
-    """The state of a daemon. Its writes of the status are about the newest known state, not about the first one."""
+    """The state of a daemon. Its status writes start from the newest known state, not from the first one."""
 
     @property
     def raw(self) -> bytes:

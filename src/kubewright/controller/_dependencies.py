@@ -49,11 +49,11 @@ class Dependency(Generic[T]):
             _check_start("provides(dry_run=...)", dry_run)
         self.start = start
         self.dry_run = dry_run
-        """What a dry run of the operator uses: "same", or a function that yields a replacement."""
+        """The value in a dry run of the operator: "same", or a function that yields a replacement."""
         if simulated is not None and not callable(simulated):
             raise TypeError(f"provides(simulated=...) takes a class or function of one argument, not {simulated!r}")
         self.simulated = simulated
-        """What the laboratory and the explorer use: makes a stand-in from the state of the external system, a dict."""
+        """Makes the stand-in for the laboratory and the explorer, from the state of the external system, a dict."""
 
     def replaced_by(self, value: T) -> Replacement:
         """Replaces the function's value in one run: `running(cluster, replace=[http.replaced_by(fake)])`."""

@@ -1,7 +1,7 @@
-"""`Enqueuer`: from a change to a key in the queue: now, later, or not at all.
+"""`Enqueuer`: decides whether a change adds a key to the queue: now, later, or not at all.
 
 - A change that is only the event about the key's own write is dropped (`OwnWrites`).
-- A change of something that the key writes itself waits while the key is in a write loop (`WriteLoops`).
+- While a key is in a write loop, changes of the parts that it writes itself are delayed (`WriteLoops`).
 - A change by another client may shorten the backoff of a failing key: immediately the first time, then after a second,
   then twice as long each time, up to a minute. A status that this operator wrote itself never does. A new spec and a
   deletion always do.
@@ -29,7 +29,7 @@ _NO_CAUSES: Final[frozenset[Part | None]] = frozenset()
 
 
 class Enqueuer:
-    """Adds the keys of one controller to its queue, and remembers why until they run."""
+    """Adds the keys of one controller to its queue, and keeps their triggers until they run."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Enqueuer:
         cause: ObjectKey | None = None,
         change: Change[Any] | None = None,
     ) -> None:
-        """Asks for a reconcile of the key. `cause` is the other object that changed, if there is one."""
+        """Requests a reconcile of the key. `cause` is the other object that changed, if there is one."""
         part: Part | None = None
         if change is not None and not change.initial and change.type != "resync":
             record = self._records.get(key)
@@ -121,9 +121,9 @@ class Enqueuer:
     def finish(
         self, key: ObjectKey, record: KeyRecord, causes: set[Part | None] | frozenset[Part | None], *, failed: bool
     ) -> tuple[Loop, dict[Part, Written]] | None:
-        """Returns the write loop that slows the key down, if this run was one more round of it; and the writes.
+        """Returns the write loop that slows the key down, if this run was another round of it, and the run's writes.
 
-        A failed run does not count, but its retry does, with the same causes. Writers in a loop often meet conflicts.
+        A failed run is not a round, but its retry is, with the same causes: writers in a loop often get conflicts.
         """
         writes, record.writes = record.writes or {}, None
         if failed:
@@ -134,7 +134,7 @@ class Enqueuer:
         return None if loop is None else (loop, writes)
 
     def release(self, key: ObjectKey) -> None:
-        """Adds the key again for changes that arrived during its run, unless its own writes made them.
+        """Adds the key again for changes that arrived during its run, except for those of its own writes.
 
         A server often sends the event before the answer to the write, and only the answer identifies the writer.
         """
@@ -152,7 +152,7 @@ class Enqueuer:
         self.succeeded(key)
 
     def succeeded(self, key: ObjectKey) -> None:
-        """Records that the key does not fail any more."""
+        """Records that the key no longer fails."""
         record = self._records.get(key)
         if record is not None:
             record.not_before = record.shortened_pause = 0.0

@@ -1,4 +1,4 @@
-"""`FailureEvents`: which failures become events on the object, and what those events say.
+"""`FailureEvents`: selects the failures that become events on the object, and writes their messages.
 
 More people may read events than the operator's log, and an exception's message may contain the value of a Secret. So an
 event contains only messages that were written for users: those of `TerminalError`, and of Kubewright's own errors. Of
@@ -63,7 +63,7 @@ class FailureEvents:
 
 
 def failure_message(error: BaseException) -> str:
-    """Returns what an event says about a failure."""
+    """Returns the message of an event about a failure."""
     cause = only_cause(error)
     if isinstance(cause, TerminalError | RetryLater | ReconcileTimeout | ApplyError):
         return redact(one_line(as_text(cause)))

@@ -1,4 +1,4 @@
-"""`FailureReports`: logs failed reconciles, and what else is wrong with an object."""
+"""`FailureReports`: logs failed reconciles, and other problems of objects."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class FailureReports:
     def failed(self, run: Reconcile, error: BaseException, message: str, *values: object) -> None:
         """Logs a failure: with the traceback if the error is new, and without it if it is repeated.
 
-        A new reason is also an event on the object, if failures are.
+        A new reason is also recorded as an event on the object, if failure events are enabled.
         """
         if self._events is not None:
             with contextlib.suppress(Exception):  # an event never fails a reconcile

@@ -57,13 +57,13 @@ class Finalizers(Generic[R]):
         return bool(self._finalizers) and new is not None and new.deleting and (old is None or not old.deleting)
 
     async def ensure(self, backend: ContextBackend[R], obj: R, record: KeyRecord) -> R:
-        """Adds the finalizers that a live object lacks, and returns it as it is then."""
+        """Adds the finalizers that a live object lacks, and returns the updated object."""
         record.finalized = None  # the object may have been restored from a backup: its cleanup is due again
         for name, _ in self._finalizers:
             before = obj.metadata.resource_version
             obj = backend.object = await add_finalizer(self._environment, obj, name)
             if obj.metadata.resource_version != before:
-                self._own_writes.note(obj, backend.key)  # the reconciler runs with it next
+                self._own_writes.note(obj, backend.key)  # the reconciler gets this state next
         return obj
 
     async def run(self, backend: ContextBackend[R], obj: R, record: KeyRecord) -> Result | None:
@@ -134,7 +134,7 @@ async def remove_finalizer(environment: Environment, obj: R, name: str) -> R | N
 def _not_found(obj: Object, error: NotFound) -> Outdated:
     """Returns an error that is retried: most likely the object is gone, and the watch is about to report it.
 
-    But a server also answers 404 while it does not serve the kind, and so may a webhook. A controller that took that
-    for the end of the object would never reconcile it again.
+    But a server also responds with 404 while it does not serve the kind, and so may a webhook. A controller that took
+    that for a deletion would never reconcile the object again.
     """
     return Outdated(f"{type(obj).__name__} {ObjectKey.of(obj)} was not found: {error}")

@@ -29,7 +29,7 @@ R = TypeVar("R", bound=Object)
 def handler_in(frame: FrameType | None) -> str:
     """Returns the handler that a stack is in, and its object: `sync of Site shop/a`. Empty if it is in none.
 
-    Reading the stack costs nothing while nothing is wrong, unlike a record of each call.
+    Unlike a record of each call, reading the stack costs nothing until there is a problem to report.
     """
     while frame is not None:
         if frame.f_code is HandlerCalls.call.__code__:
@@ -40,9 +40,9 @@ def handler_in(frame: FrameType | None) -> str:
 
 
 class HandlerCalls(Generic[R]):
-    """Calls the handlers of one controller, and knows which calls are running.
+    """Calls the handlers of one controller, and tracks the running calls.
 
-    `revisit` requeues a key at a time of the monotonic clock: writes that are paused now are due then.
+    `revisit` requeues a key at a time of the monotonic clock, when the pause of its writes ends.
     """
 
     def __init__(

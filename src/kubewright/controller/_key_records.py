@@ -26,9 +26,9 @@ class KeyRecord(msgspec.Struct, gc=False):
     """The state of one key. A record that equals a new one is dropped."""
 
     trigger: str | None = None
-    """What asked for the next reconcile."""
+    """The trigger of the next reconcile."""
     cause: ObjectKey | None = None
-    """The other object whose change asked for it."""
+    """The other object whose change triggered it."""
     causes: set[Part | None] | None = None
     """The parts whose changes triggered it; None means any other trigger."""
     deferred: list[DeferredChange] | None = None
@@ -63,6 +63,6 @@ class KeyRecords(dict[ObjectKey, KeyRecord]):
         return record
 
     def drop_blank(self, key: ObjectKey, record: KeyRecord) -> None:
-        """Drops the record of a key if it says nothing any more."""
+        """Drops the record of a key if it equals a new one."""
         if record == _BLANK:
             self.pop(key, None)

@@ -24,7 +24,7 @@ def index_references(registration: Registration[Any], informer: Informer[Any]) -
 def listen_to_others(
     registration: Registration[Any], caches: ControllerCaches, enqueue: Enqueue
 ) -> list[HandlerRegistration[Any]]:
-    """Adds the handlers of `owns` and `watches`, and of optional kinds. Returns the registrations of the former."""
+    """Adds the handlers of `owns`, `watches` and optional kinds. Returns those of `owns` and `watches`."""
     primary: Lister[Any] = caches.primary.lister
     listening = []
     for owns, informer in zip(registration.owns, caches.owns, strict=True):
@@ -45,7 +45,7 @@ def listen_to_others(
 
 
 def _served_changed(primary: Lister[Any], kind: str, enqueue: Enqueue, served: bool) -> None:
-    """Reconciles every object again: what it needs of an optional kind exists now, or does not any more."""
+    """Reconciles every object again, because an optional kind was installed or removed."""
     for snapshot in primary.snapshots():
         enqueue(snapshot.key, f"{kind} {'installed' if served else 'removed'}", LOW_PRIORITY, None, None)
 

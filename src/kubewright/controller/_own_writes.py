@@ -29,7 +29,7 @@ _REMEMBERED: Final = 10_000
 class OwnWrites:
     """The resourceVersions that writes of one controller returned, in bounded memory.
 
-    One that is dropped too early costs a reconcile that finds nothing to do.
+    A resourceVersion that is dropped too early costs one reconcile that finds nothing to do.
     """
 
     def __init__(self, remember: int = _REMEMBERED) -> None:

@@ -1,7 +1,7 @@
 """`Pausing`: objects that a user has paused with an annotation.
 
-A paused object is not reconciled: its key is dropped where a worker would take it. Its timers and daemons stop, and its
-finalizers do not run, so a deletion waits. A reconcile that runs when the object is paused ends normally.
+A paused object is not reconciled: the worker that takes its key drops it. Its timers and daemons stop, and its
+finalizers do not run, so a deletion waits. A reconcile that is running when the object is paused ends normally.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Pausing(Generic[R]):
         return True
 
     def clear(self, backend: ContextBackend[R], snapshot: Snapshot[R]) -> None:
-        """Removes the condition of an object that is not paused any more. The reconcile writes that with its own."""
+        """Removes the condition of an object that is no longer paused. The reconcile writes it with its own ones."""
         if not self._has_condition or _MARK not in snapshot.raw:
             return
         content = msgspec.json.decode(snapshot.raw, type=dict[str, Any])
@@ -134,6 +134,6 @@ class Pausing(Generic[R]):
 
 
 def _has_conditions(kind: type[Object]) -> bool:
-    """Returns whether the kind is a custom one whose status has conditions. Others own the status of built-in kinds."""
+    """Returns whether a custom kind has conditions in its status. Kubernetes owns the status of built-in kinds."""
     names = status_names(kind) if hasattr(kind, "__definition__") else None
     return names is not None and "conditions" in names

@@ -18,7 +18,7 @@ O = TypeVar("O", bound=Object)  # noqa: E741
 def placed(obj: O, owner: ObjectKey, owner_name: str) -> O:
     """Returns a copy of the object. Default namespace: that of the owner.
 
-    Raises ValueError if its kind and its namespace do not fit, because the server's answer does not name the fix.
+    Raises ValueError if the namespace does not fit the scope of the kind: the server's error would not name the fix.
     """
     info, meta = info_of_object(obj), obj.metadata
     namespace = (meta.namespace or owner.namespace) if info.namespaced else ""

@@ -84,7 +84,7 @@ class ObjectProcessing(Generic[R]):
     async def _run_despite(self, failure: Exception, key: ObjectKey, record: KeyRecord, run: Reconcile) -> NoReturn:
         """Processes the existing object although a callback for its predecessor failed; then raises that failure.
 
-        The object must not wait until another system works again.
+        The callback may depend on a system that is down, and the existing object must not wait for that.
         """
         try:
             await self.run(key, record, run, callbacks=False)

@@ -7,10 +7,14 @@ does what is missing. So it does not matter how many changes led to one call, or
     @operator.reconciles(Foo, owns=[apps.Deployment])
     async def sync(foo: Foo, ctx: Context[Foo]) -> Result | None: ...
 
-It is called after every change of the object, or of one that it owns or watches, that passes the predicates; at the
-start; at every resync; and when its last result asked for it. Events about its own writes of the status do not trigger
-it: a state machine in the status returns `Result(requeue=True)`. A key never runs twice at the same time. Changes that
-arrive while it runs cause one more run.
+The reconciler is called:
+
+- at the start, and at every resync;
+- after every change of the object, or of an object that it owns or watches, if the change passes the predicates;
+- when its last result asked for it.
+
+Events about its own writes of the status do not trigger it: a state machine in the status returns
+`Result(requeue=True)`. A key never runs twice at the same time. Changes that arrive while it runs cause one more run.
 
 The result decides what happens next:
 

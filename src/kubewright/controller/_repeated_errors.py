@@ -25,7 +25,7 @@ class RepeatedError(NamedTuple):
 
     error: str
     times: int
-    """How often it was repeated since its traceback."""
+    """How often it was repeated since its traceback was logged."""
 
 
 class RepeatedErrors:

@@ -22,7 +22,7 @@ from kubewright.user_code import being_cancelled
 __all__ = ["Retries"]
 
 _LONGEST_RETRY_AFTER: Final = 1000.0
-"""Seconds: the longest backoff also bounds the Retry-After of a server."""
+"""Seconds. A server's Retry-After is honored up to this limit, which is the longest backoff."""
 
 
 class Retries:
@@ -74,7 +74,7 @@ class Retries:
     def _after_failure(self, run: Reconcile, error: BaseException) -> None:
         """Backs off, and reports the error unless it is common in every cluster."""
         if isinstance(error, asyncio.CancelledError) and being_cancelled():
-            raise error  # not a cancellation of something that the reconciler waited for
+            raise error  # the worker itself is canceled, not a task that the reconciler awaited
         if isinstance(error, Forbidden) and error.namespace_is_going:
             self._quietly_after(run, error)  # the namespace is deleted with all of its objects
             return

@@ -37,7 +37,7 @@ def priority_of(change: Change[Any]) -> int:
 
 
 def passes(predicate: Predicate | None, change: Change[Any]) -> bool:
-    """Returns whether the change counts. If a predicate fails, it does: one reconcile too many is harmless."""
+    """Returns whether a change passes. It passes if the predicate fails: one reconcile too many is harmless."""
     if predicate is None:
         return True
     try:

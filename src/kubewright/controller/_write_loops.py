@@ -1,4 +1,4 @@
-"""`WriteLoops`: keys that are triggered only by changes of their own writes.
+"""`WriteLoops`: keys that are triggered only by changes of parts that their own reconciles write.
 
 Two controllers that set one status field to different values trigger each other, and so do two that each write the
 current time. Neither would ever stop. A round of a loop is a reconcile whose every cause is a change of a part of an
@@ -59,7 +59,7 @@ class Written(NamedTuple):
 def part_of(change: Change[Any], *, other: bool = False) -> Part | None:
     """Returns the part of an object that changed; None for a change that is never part of a loop.
 
-    That is a new spec or a deletion. But the spec of another object than the reconciled one can be part of a loop.
+    A deletion is never part of a loop, nor is a new spec of the reconciled object. A new spec of another object can be.
     """
     old, new = change.old, change.new
     if change.type != "updated" or old is None or new is None or old.uid != new.uid or old.deleting != new.deleting:

@@ -1,6 +1,6 @@
 """Apply: creates, updates and prunes the objects that belong to another one. Never touches objects of other owners.
 
-`Applier.apply` is what `ctx.apply` calls. Guarantees:
+`ctx.apply` calls `Applier.apply`. Guarantees:
 
 - An absent object is created by a request that fails if the object exists after all. A stale cache cannot make an
   operator take over an object that another client made. An existing object must be ours, or be adopted explicitly.
@@ -13,8 +13,8 @@
 - After the server has contradicted the cache, the object is read from the server (`_cache_mismatches`).
 - If another client overwrites the same fields again and again, the writes are paused (`_write_conflicts`).
 
-`decide` is a pure function from what is `Wanted` and what is `Known` to an `Action`: read `_decision.py` first.
-`_applier` executes the action. `CacheMismatches`, `WriteConflicts` and `ApplyRecord` are what it remembers.
+`decide` is a pure function from `Wanted` and `Known` to an `Action`: read `_decision.py` first. `_applier` executes
+the action. `CacheMismatches`, `WriteConflicts` and `ApplyRecord` are its memory.
 docs/design/apply.md explains the reasons, with measurements.
 """
 

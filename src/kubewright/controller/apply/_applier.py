@@ -53,7 +53,7 @@ class Applied(msgspec.Struct, Generic[R], frozen=True):
     written: bool
     created: bool = False
     kept: tuple[str, ...] = ()
-    """Immutable fields that would have changed and were kept, in the call that found out."""
+    """Immutable fields that would have changed and were kept. Only the call that detected them lists them."""
     recreated: tuple[str, ...] = ()
     """Immutable fields because of which the object was deleted and created again."""
 
@@ -61,10 +61,10 @@ class Applied(msgspec.Struct, Generic[R], frozen=True):
 class Applier:
     """Applies objects for their owners, and prunes those that are no longer wanted.
 
-    How it knows that nothing would change: after each apply it keeps three small fingerprints: of the request, of the
-    server's answer at the requested paths, and of the fields that the server lists as applied by our manager. While all
-    three match the cached object, another apply would do nothing. So the applier does not need to know how the server
-    writes a quantity or which defaults it sets. A changed value, or a field that another manager took over, is noticed.
+    After each apply it keeps three small fingerprints: of the request, of the server's answer at the requested paths,
+    and of the fields that the server lists as applied by our manager. While all three match the cached object, another
+    apply would change nothing and is not sent. So the applier does not need to know how the server writes a quantity or
+    which defaults it sets. A changed value, or a field that another manager took over, is detected.
 
     The memory is bounded: `remember` objects, the least recently used are dropped. For a dropped object, and after a
     restart, one apply is sent, which the server recognizes as no change.
@@ -268,7 +268,7 @@ class Applier:
         return Applied(answer, written=written)
 
     async def _explain_invalid(self, error: Invalid, wanted: Wanted[R], snapshot: Snapshot[R]) -> None:
-        """Raises `Outdated` or `NotOwned` where they say more."""
+        """Raises `Outdated` or `NotOwned` if that is the cause of the error."""
         request, fields = wanted.request, {cause.field for cause in error.causes}
         if "metadata.uid" in fields:
             message = f"{request.object} was deleted and recreated since it was read; reconcile again"
@@ -287,7 +287,7 @@ class Applier:
     async def _without_change(
         self, wanted: Wanted[R], snapshot: Snapshot[R], sent: R, fields: tuple[str, ...]
     ) -> Applied[R]:
-        """Does what `immutable` says about fields that cannot be changed."""
+        """Follows the caller's `immutable` policy for fields that cannot be changed."""
         existing = snapshot.object()
         if wanted.immutable == "fail":
             raise ImmutableFields(existing, fields)
@@ -303,7 +303,7 @@ class Applier:
         except Invalid as error:
             if not immutable_fields(error, wanted.request.content, snapshot.raw):
                 raise
-            # A field that is not requested any more, and cannot be removed either: the object stays as it is.
+            # An immutable field is no longer requested, and cannot be removed either: the object stays as it is.
             self._records.put((type(existing), wanted.request.key), self._record(wanted, snapshot))
             return Applied(existing, written=False, kept=fields)
         applied = self._written(wanted, snapshot, answer, restores=False)
@@ -315,7 +315,7 @@ class Applier:
             check_ownership(existing, wanted.owner, adopt=False, applied_before=snapshot.applied is not None)
         except NotOwned:
             raise ImmutableFields(existing, fields, adopted=True) from None
-        # Validation comes before the server looks for the name: an object that it would not accept deletes nothing.
+        # The server validates before it checks that the name is free: nothing is deleted for an invalid object.
         with contextlib.suppress(AlreadyExists, Forbidden):
             await self._client.create(request.object, dry_run=True)
         version = str(snapshot.resource_version) if wanted.optimistic_lock else None

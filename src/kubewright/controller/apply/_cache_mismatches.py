@@ -1,4 +1,4 @@
-"""Cache mismatches: objects about which the cache and the server have contradicted each other."""
+"""Cache mismatches: objects about which the cache and the server disagree."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CachedVersion: TypeAlias = tuple[str, int] | None
 
 
 class _Mismatch(msgspec.Struct):
-    """One object about which the two contradict each other."""
+    """One object about which the cache and the server disagree."""
 
     cached: _CachedVersion
     """The uid and the resourceVersion in the cache; None if the cache has no such object."""
@@ -35,10 +35,10 @@ class _Mismatch(msgspec.Struct):
 class CacheMismatches:
     """Objects that are read from the server until it agrees with the cache.
 
-    A cache may lag behind, and a decision that used stale state is made again. A cache whose watch is broken stays
-    behind, and a caller that trusts it never makes progress. So after a contradiction the object is read from the
-    server. If the two still contradict each other after ten seconds, and the cache has not changed, a warning is
-    logged, once per kind until they agree.
+    A cache that only lags behind catches up, and the decision is made again. A cache whose watch is broken stays
+    behind, and a caller that trusts it never makes progress. So after a mismatch the object is read from the server. If
+    the two still disagree after ten seconds, and the cache has not changed, a warning is logged, once per kind until
+    they agree.
     """
 
     def __init__(self, clock: Clock) -> None:

@@ -1,4 +1,4 @@
-"""`CacheView`: what apply and prune need of the caches."""
+"""`CacheView`: the caches as apply and prune use them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ R = TypeVar("R", bound=Object)
 
 
 class CacheView(Protocol):
-    """The caches that `Applier` uses. `Snapshot.applied` must be about the applier's field manager."""
+    """The caches that `Applier` uses. `Snapshot.applied` must describe the applier's field manager."""
 
     def covers(self, kind: type[Object], namespace: str) -> bool:
         """Returns whether every object of the kind in the namespace is cached. Others are read from the server."""

@@ -1,7 +1,7 @@
 """The decision of `apply`: from the wanted and the known state to an action. Pure; read this file first.
 
-`decide` never waits and changes nothing. The executor (`_applier`) carries out the action. After a `Read` or a create
-that failed because the object exists, it knows more and asks again.
+`decide` never waits and changes nothing. The executor (`_applier`) carries out the action. After a `READ`, or a create
+that failed because the object exists, it calls `decide` again with the new state.
 
 Ownership:
 

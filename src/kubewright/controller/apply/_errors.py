@@ -26,7 +26,7 @@ class ApplyError(Exception):
 
 
 class NotOwned(ApplyError):
-    """An object with that name exists and belongs to another owner. It was not changed. A retry fails until it goes."""
+    """An object with that name belongs to another owner. It was not changed. Retries fail until it is gone."""
 
     existing: Object
 
@@ -51,7 +51,7 @@ class BeingDeleted(ApplyError):
 
 
 class ImmutableFields(ApplyError):
-    """The apply would change fields that cannot be changed. The object was not written. A retry fails until it goes.
+    """The apply would change immutable fields. The object was not written. Retries fail until it is gone.
 
     `fields` has their paths, such as `spec.template.spec.containers[0].image`.
     """

@@ -1,4 +1,4 @@
-"""Immutable fields: what a rejected apply would change, and what to do about it. Pure functions.
+"""Immutable fields: finds those that a rejected apply would change, and keeps their values. Pure functions.
 
 The server rejects a change of an immutable field with 422 and a cause for the field. The wording differs by kind:
 
@@ -26,7 +26,7 @@ from kubewright.client import Invalid
 __all__ = ["ImmutablePolicy", "check_immutable", "immutable_fields", "with_kept_fields"]
 
 ImmutablePolicy: TypeAlias = Literal["fail", "keep", "recreate"]
-"""What happens if an apply would change immutable fields of an existing object:
+"""The policy for an apply that would change immutable fields of an existing object:
 
 - "fail": the error `ImmutableFields` names them.
 - "keep": they keep their value, and the other fields are applied.
@@ -52,7 +52,7 @@ def check_immutable(given: object) -> None:
 def immutable_fields(error: Invalid, requested: Any, stored: bytes) -> tuple[str, ...]:
     """Returns the immutable fields that the request would change.
 
-    Empty if the server gives any other reason as well: then the object is invalid for itself.
+    Empty if the server gives any other reason as well: then the object is invalid in any case.
     """
     causes = error.causes
     if not causes or not all(_IMMUTABLE.search(cause.message) for cause in causes):

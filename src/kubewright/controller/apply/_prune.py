@@ -57,11 +57,11 @@ async def delete_leftover(
                 current.namespace or None,
                 propagation="Background",
                 uid=current.uid,
-                # Also the version: what we know about its owner must still be true when it is deleted.
+                # The version, too: another client may have changed the owner since we read it.
                 resource_version=str(current.resource_version),
             )
         except NotFound as error:
-            if error.missing == current.name:  # and not its kind, which may be unavailable for a moment
+            if error.missing == current.name:  # a 404 for the kind means that it is unavailable for a moment
                 cache.removed(current.kind, current.key, current.uid)
             return False
         except Conflict:

@@ -60,7 +60,7 @@ class ApplyRequest(Redacted, msgspec.Struct, Generic[R], frozen=True):
         return cls(object=desired, key=ObjectKey.of(desired), content=content, digest=digest(content))
 
     def absent(self, paths: Sequence[str]) -> list[str]:
-        """Returns those of the paths (`spec.replicas`) that are not requested. TypeError for an unknown field."""
+        """Returns the paths (`spec.replicas`) that are not requested. Raises TypeError for an unknown field."""
         if isinstance(paths, str):
             raise TypeError(f"release is a list of paths: release=[{paths!r}]")
         return [path for path in paths if not self._has(path)]

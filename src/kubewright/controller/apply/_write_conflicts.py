@@ -63,7 +63,7 @@ class WriteConflicts:
             state = ConflictState(requested, until=now, reported_at=state.reported_at if state is not None else None)
             self._states.put((target, writer), state)
         state.restores += 1
-        state.competitors = None  # the next competitors may be others
+        state.competitors = None  # the next conflict may have other competitors
         if state.restores >= _MAX_RESTORES:
             state.until = now + min(_FIRST_PAUSE * 2 ** (state.restores - _MAX_RESTORES), _LONGEST_PAUSE)
 

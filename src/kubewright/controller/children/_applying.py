@@ -27,7 +27,7 @@ _CONCURRENT: Final = 8
 
 
 class ChildBackend(Protocol):
-    """What `ChildApplier` needs of a reconcile."""
+    """The part of a reconcile that `ChildApplier` uses."""
 
     paused_until: float | None
 
@@ -71,7 +71,7 @@ class Children(msgspec.Struct, frozen=True):
 
 
 class ChildApplier:
-    """Applies one set of children for one reconcile. `prune` deletes what is left over, and returns the number."""
+    """Applies one set of children for one reconcile. `prune` deletes leftover children, and returns their number."""
 
     def __init__(self, backend: ChildBackend, record: ChildRecord, prune: Callable[[], Awaitable[int]] | None) -> None:
         self._backend = backend

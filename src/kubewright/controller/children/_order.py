@@ -24,7 +24,7 @@ class Child(Generic[O]):
         obj: the object, as for `ctx.apply`.
         after: apply it only when these children are ready. Each is in the same set.
         ready: whether the object is ready, from its current state. Default: the rules of `readiness_of`.
-        adopt: as for `ctx.apply`, and so are the others.
+        adopt: see `ctx.apply`.
         owned: see `ctx.apply`.
         release: see `ctx.apply`.
         optimistic_lock: see `ctx.apply`.
@@ -115,8 +115,8 @@ _FIRST: Final = (
 def in_order(children: Iterable[Object | Child[Any]], key_of: Callable[[Object], ChildKey]) -> list[list[PlacedChild]]:
     """Returns the children in groups. The children of a group are independent, and applied after all earlier groups.
 
-    A child comes after what it waits for. Otherwise kinds that others need come first. Within a group, the children
-    have the given order.
+    A child comes after the children in its `after`. Otherwise, kinds that other objects need come first. Within a
+    group, the children keep the given order.
 
     Raises TypeError for a child that is not an object, and ValueError for two children of one name, for an `after` that
     is not in the set, and for a cycle.

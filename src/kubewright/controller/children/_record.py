@@ -1,4 +1,4 @@
-"""`ChildRecord`: what one reconcile has applied and pruned; and warnings about children that nothing deletes."""
+"""`ChildRecord`: the children that one reconcile has applied and pruned; warnings about children that remain."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REMEMBERED: Final = 10_000
 
 
 class ChildRecord(msgspec.Struct):
-    """What one reconcile has applied and pruned so far."""
+    """The children that one reconcile has applied and pruned so far."""
 
     applied: list[Object] = msgspec.field(default_factory=list)
     """Objects that were applied for the reconciled object."""

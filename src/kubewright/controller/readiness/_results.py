@@ -41,6 +41,6 @@ def failed(reason: str, message: str) -> Readiness:
 
 
 def conditions_of(status: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns the conditions of a status; content that cannot be conditions is left out."""
+    """Returns the conditions of a status, without invalid entries."""
     conditions = status.get("conditions")
     return [one for one in conditions if isinstance(one, dict)] if isinstance(conditions, list) else []

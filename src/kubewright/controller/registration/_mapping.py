@@ -1,4 +1,4 @@
-"""From the change of an object to the keys that must be reconciled because of it.
+"""Maps the change of an object to the keys that must be reconciled because of it.
 
 `Owns` and `Watch` declare the other kinds that a controller watches. `owns=[apps.Deployment]` is short for
 `owns=[Owns(apps.Deployment)]`.
@@ -121,10 +121,10 @@ class Watch(Generic[R]):
 
     Args:
         kind: the kind to watch.
-        referenced_by: returns what an object of the reconciled kind refers to, so that a change of that reconciles it:
-            `lambda bucket: bucket.spec.secret_name`. A name is in the namespace of the reconciled object; an
-            `ObjectKey` names another namespace; several are a list; None is not a reference. The watched object is not
-            decoded.
+        referenced_by: returns the watched objects that an object of the reconciled kind refers to; a change of one of
+            them reconciles it: `lambda bucket: bucket.spec.secret_name`. A string is a name in the namespace of the
+            reconciled object, an `ObjectKey` names another namespace, a list has several references, None means no
+            reference. The watched object is not decoded.
         map: returns the keys that depend on an object: `lambda secret: [ObjectKey(secret.metadata.namespace, "main")]`.
             A function of two parameters also gets a `Reader` of the caches. Objects of the reconciled kind may be
             returned instead of keys; an object of another kind raises TypeError.

@@ -30,7 +30,7 @@ Trigger: TypeAlias = "AsyncIterable[ObjectKey] | asyncio.Queue[ObjectKey] | Call
 """A source of keys outside of Kubernetes. A function is called at each start, and again if its iterator fails."""
 
 Role: TypeAlias = Literal["reconciler", "timer", "daemon"]
-"""What a controller does: it reconciles objects, or calls a function for each at intervals, or runs one beside each."""
+"""Whether a controller reconciles objects, calls a function for each at intervals, or runs one beside each."""
 
 PriorityFunction: TypeAlias = Callable[[R], int]
 """Returns the priority of an object in the queue: higher goes first. It must not block."""

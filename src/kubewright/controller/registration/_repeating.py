@@ -36,7 +36,7 @@ NEW_OBJECTS: Final = Predicate(_is_new, "new objects")
 
 
 def timer_handler(handler: Handler, interval: float) -> Handler:
-    """Returns the handler that asks to be called again after the interval, unless it asks for something else."""
+    """Returns the handler with a default result: requeue after the interval. The handler's own result overrides it."""
     function, again = handler.function, Result(requeue_after=interval)
 
     if handler.blocking:

@@ -3,10 +3,10 @@
 Controllers that declare different fields of one status do not touch each other's. A field that a controller no longer
 declares is removed, unless another manager declares it too.
 
-`StatusApplier.look` finds what this controller has declared so far. `StatusApplier.write` declares something else. The
-declarations are remembered in bounded memory (`StatusDeclarations`). For an object that has a status and is not
-remembered, the server is asked once, because caches do not keep managed fields. At that point the updates of earlier
-releases are taken over, guarded by the resourceVersion, as client-go's csaupgrade does.
+`StatusApplier.look` returns the fields that this controller has declared so far. `StatusApplier.write` declares new
+ones. The declarations are kept in bounded memory (`StatusDeclarations`). If an object has a status but no remembered
+declaration, it is read from the server once, because caches do not keep managed fields. At that point the updates of
+earlier releases are taken over, guarded by the resourceVersion, as client-go's csaupgrade does.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class StatusApplier(Generic[R]):
     async def look(self, raw: bytes, given: Any) -> tuple[Declaration, R | None]:
         """Returns the declaration for the object in `raw`, and the object if its managed fields had to be written.
 
-        `given` is what is about to be declared. Raises `Outdated` if the object has changed since it was read.
+        `given` has the fields that are about to be declared. Raises `Outdated` if the object has changed since.
         """
         before = _decoded(raw)
         uid = before["metadata"].get("uid", "")
@@ -203,7 +203,7 @@ class StatusApplier(Generic[R]):
         try:
             answer, conflicts = await self._send(sent, wanted)
         except BaseException:
-            # The server may have stored it. What is declared is then unknown, and the next write asks the server.
+            # The server may have stored the write. So the declared fields are unknown, and the next write reads them.
             self._statuses.forget(self._place)
             raise
         if left := self._left_behind(_decoded(answer), declared.content.keys() - wanted.keys()):
@@ -229,7 +229,7 @@ class StatusApplier(Generic[R]):
         return _raw_of(answer), conflicts
 
     def _left_behind(self, after: dict[str, Any], dropped: set[str]) -> list[str]:
-        """Returns undeclared fields that only updates of an earlier release keep."""
+        """Returns undeclared fields that remain only because an earlier release set them by updates."""
         entries = after["metadata"].get("managedFields") or []
         sets = [(one.get("manager"), (one.get("fieldsV1") or {}).get("f:status") or {}) for one in entries]
         there = dropped & (after.get("status") or {}).keys()

@@ -58,7 +58,7 @@ WriteKind: TypeAlias = Literal["create", "update", "status", "replaced status"]
 
 
 class StatusEnvironment(Protocol):
-    """What all reconciled objects share."""
+    """The parts of a run that all reconciled objects share."""
 
     @property
     def client(self) -> Client:
@@ -93,7 +93,7 @@ class StatusTarget(Protocol[R_co]):
 
     @property
     def environment(self) -> StatusEnvironment:
-        """What all reconciled objects share."""
+        """The parts of the run that all reconciled objects share."""
 
     @property
     def controller(self) -> str:
@@ -108,7 +108,7 @@ class StatusTarget(Protocol[R_co]):
         """The object as last read or written."""
 
     def primary(self) -> R_co:
-        """Returns the same, decoded."""
+        """Returns the object as last read or written, decoded."""
 
     def noted(self, written: Object, before: bytes | None = None, *, how: WriteKind = "update") -> None:
         """Records a write."""
@@ -278,7 +278,7 @@ class StatusWriter(Generic[R]):
         target.noted(written, before, how="status")
 
     def _check_kept(self, written: R, known: Any) -> None:
-        """Raises TypeError if the server ignored the status: where it serves /status, only that accepts it."""
+        """Raises TypeError if the server ignored the status: a kind with /status accepts it only there."""
         if status_of(written) == known:
             raise TypeError(
                 f'the server accepts the status of {self._info.kind} only at /status: pass subresources={{"status"}} to'
