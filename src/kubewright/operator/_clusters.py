@@ -1,4 +1,4 @@
-"""The clusters that an operator can run on, besides a client: any object that leads to one."""
+"""The clusters that `running` accepts besides a client: objects with a kubeconfig, and objects that make clients."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def connect(
     clock: Clock | None,
     rng: random.Random | None,
 ) -> AbstractAsyncContextManager[Client]:
-    """Returns a client of the cluster; default: of the settings. At its end, a client that was passed stays open."""
+    """Returns a client as a context. Default cluster: that of the settings. A client that was passed stays open."""
     if isinstance(cluster, Client):
         return nullcontext(cluster)
     if makes_clients(cluster):

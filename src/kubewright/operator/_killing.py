@@ -30,7 +30,7 @@ class Killable:
         self._program: Program | None = None
 
     async def _starting(self, start: Callable[[], Awaitable[None]]) -> None:
-        """Starts; under virtual time as a program that can be killed."""
+        """Calls `start`. If the run is killable, `kill` ends everything that it starts."""
         if not self.killable:
             await start()
             return

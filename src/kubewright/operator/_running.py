@@ -265,7 +265,7 @@ class Running(Killable):
         await asyncio.gather(*(controller.stop(self._grace) for controller in self.controllers))
 
     def stop_now(self) -> None:
-        """Interrupts running reconciles, and lets leaving wait neither for them nor for further webhook requests."""
+        """Interrupts running reconciles. Leaving then waits neither for them nor for further webhook requests."""
         self._grace = 0.0
         self.webhooks.close_now()
         for controller in self.controllers:

@@ -34,7 +34,8 @@ async def wait_until_settled(
 ) -> None:
     """Waits until the queues are empty, no reconcile runs, and the caches match the cluster.
 
-    `caches` are those whose events arrive over a network. Others deliver within the event loop, which is waited for.
+    `caches` are those whose events arrive over a network. All other caches are fed within the event loop, and match
+    the cluster when the event loop has nothing left to do.
     """
     scope = asyncio.timeout(timeout)
     try:
@@ -43,7 +44,7 @@ async def wait_until_settled(
                 await asyncio.sleep(_POLL_SECONDS)
     except TimeoutError:
         if not scope.expired():
-            raise  # by the clock; it names the work that holds it
+            raise  # the clock's own error, which names the work that holds it
         raise TimeoutError(
             f"operator {operator} is not settled after {timeout:g} real seconds: {_unsettled(controllers)}. A reconcile"
             " that waits for virtual time ends when the clock advances"

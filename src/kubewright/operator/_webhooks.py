@@ -7,8 +7,8 @@
 - On a developer's machine: as in a test if `webhook_url` is set. Otherwise they are served, and the log explains how
   to make the API server call them.
 
-A pod that stops serves its webhooks for a while longer: each node learns later that the pod is not ready, and sends
-requests until then. Rejected connections would reject writes during every rollout of the Deployment.
+A stopping pod serves its webhooks a few seconds longer: nodes keep sending requests until they learn that the pod is
+not ready. If it refused their connections, writes would fail during every rollout of the Deployment.
 """
 
 from __future__ import annotations

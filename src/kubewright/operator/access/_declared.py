@@ -1,6 +1,6 @@
 """`DeclaredAccess`: limits the client of a run to the calls that the operator declares.
 
-A kind that is declared with `verbs=` is limited to these verbs. Another call raises `NotDeclared` before it is sent,
+A kind that is declared with `verbs=` is limited to these verbs. Any other call raises `NotDeclared` before it is sent,
 even on a cluster where the program has every permission. So the first run on a laptop shows which permissions the
 generated roles would lack.
 """

@@ -220,7 +220,7 @@ def _of_rule(rule: PolicyRule, namespace: str | None) -> Iterator[Permission]:
 
 
 def _distinct(found: Iterable[Permission]) -> list[Permission]:
-    """Returns each permission once. It is rare only if every declaration of it is."""
+    """Returns each permission once. A permission is rare only if all its declarations are."""
     kept: dict[tuple[str, ...], Permission] = {}
     for one in found:
         key = (one.where, one.group, one.resource, one.verb, one.name, one.url)

@@ -22,7 +22,7 @@ from kubewright.rbac import Permission
 __all__ = ["ExternalCalls", "OperatorDefinition"]
 
 ExternalCalls: TypeAlias = Literal["none", "provided"]
-"""Which other systems an operator calls besides the cluster."""
+"""The other systems that an operator calls besides the cluster: none, or only those that it `provides`."""
 
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
@@ -63,7 +63,7 @@ class OperatorDefinition(ControllerRegistration, WebhookRegistration, ComponentR
     def settings_with(self, **options: Unpack[Options]) -> Settings:
         """Returns the operator's settings with some replaced.
 
-        Namespaces take the place of `namespace_labels`, and the reverse: the operator's own setting does not count.
+        `namespaces` in the options replaces the operator's `namespace_labels`, and the reverse.
         """
         checked = check_options("Operator", options)
         if checked.get("namespaces"):

@@ -56,7 +56,7 @@ class Exemption(msgspec.Struct, frozen=True):
     """The names of the objects: a shell pattern."""
 
     def concerns(self, resource: str, name: str) -> bool:
-        """Returns whether it is about an object."""
+        """Returns whether the exemption covers an object."""
         return resource == self.resource and fnmatchcase(name, self.name)
 
     def __str__(self) -> str:
@@ -105,8 +105,9 @@ class ExpectationRegistration:
             operator.exempt(core.PersistentVolumeClaim, reason="data outlives its database")
             operator.exempt(core.Secret, name="*.credentials", reason="users may read it after a deletion")
 
-        The explorer does not compare this field, and does not expect that a changed value ends like a fresh start or
-        can be changed back. Without a field, objects of this kind are not compared, and may outlive their owner.
+        The explorer does not compare this field. It does not expect that a changed value leads to the same state as a
+        fresh start, or can be changed back. Without a field, objects of this kind are not compared, and may outlive
+        their owner.
 
         Args:
             kind: the class of the objects, or a dependency with a simulation, for the state of an external system.

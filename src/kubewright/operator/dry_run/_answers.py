@@ -63,17 +63,17 @@ class Forward(Protocol):
 
 
 def object_answer(content: dict[str, Any]) -> Answer:
-    """Returns an object."""
+    """Returns the response with an object."""
     return Answer(200, msgspec.json.encode(content))
 
 
 def conflict(request: Request, reason: str, message: str, *, code: int = 409) -> Answer:
-    """Returns an error of a write."""
+    """Returns the error response to a write."""
     return _error(request, code, reason, message)
 
 
 def not_found(request: Request) -> Answer:
-    """Returns that an object does not exist."""
+    """Returns the 404 response for an object that does not exist."""
     return _error(request, 404, "NotFound", f'"{request.name}" not found')
 
 

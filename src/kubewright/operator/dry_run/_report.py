@@ -43,14 +43,14 @@ class ObjectChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     more_fields: int = 0
     """The number of changed fields beyond the first 1000."""
     notes: tuple[str, ...] = ()
-    """What the dry run could not show about this object."""
+    """Aspects of this object that the dry run could not show."""
 
     def __str__(self) -> str:
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
 
 class ReconcileFailure(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """An object whose reconcile failed, or did not become quiet."""
+    """An object whose reconcile failed or did not finish."""
 
     controller: str
     kind: str
@@ -74,7 +74,7 @@ class DryRunReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     waiting: tuple[ReconcileFailure, ...] = ()
     """Objects whose reconcile raised `RetryLater`: they wait for something."""
     not_shown: tuple[str, ...] = ()
-    """What the operator would do besides, and a dry run does not do."""
+    """Other actions that the operator would take, and that a dry run cannot show."""
 
 
 def change_of(found: SimulatedObject) -> ObjectChange | None:

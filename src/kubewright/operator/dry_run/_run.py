@@ -42,7 +42,7 @@ from kubewright.operator.settings import SettingError, Settings
 __all__ = ["dry_run"]
 
 RECONCILES_AT_MOST: Final = 10
-"""Reconciles of one object. One that is not quiet by then is a failure."""
+"""Reconciles of one object. An object that needs more is reported as a failure."""
 _RETRIES_AT_MOST: Final = 3
 _NEVER: Final = 1e9
 _POLL_SECONDS: Final = 0.005
@@ -198,7 +198,7 @@ class _DryRun:
             controller.start()
 
     async def wait(self, timeout: float) -> bool:
-        """Waits until no key is ready and none runs. Returns whether that took too long."""
+        """Waits until no key is ready and none runs. Returns whether the timeout expired first."""
         try:
             async with asyncio.timeout(timeout):
                 while True:

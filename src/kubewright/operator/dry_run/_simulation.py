@@ -51,7 +51,7 @@ class SimulatedObject(Redacted, msgspec.Struct, eq=False):
     recreated: bool = False
     """Whether it was deleted and created again."""
     notes: list[str] = msgspec.field(default_factory=list)
-    """What could not be simulated."""
+    """Aspects of the object that could not be simulated."""
 
     @property
     def is_new(self) -> bool:

@@ -143,9 +143,9 @@ class DryWrites:
     async def _without_dropped_fields(
         self, request: Request, found: SimulatedObject, result: dict[str, Any], manager: str
     ) -> dict[str, Any]:
-        """Returns the answer to an apply without fields that the manager has claimed and applies no more.
+        """Returns the answer to an apply without the fields that the manager has claimed and no longer applies.
 
-        The server does not know that they are claimed, so it has kept them.
+        The server does not know about the claim, so it has kept these fields.
         """
         ours, others = _field_sets(found.claimed or [], manager)
         applied, _ = _field_sets(result["metadata"].get("managedFields") or [], manager)
@@ -247,7 +247,7 @@ def _invented(request: Request) -> dict[str, Any]:
 
 
 def _guarded(request: Request, body: Any, state: dict[str, Any]) -> Answer | None:
-    """Returns the answer to a write for another resourceVersion or uid than the simulated one."""
+    """Returns the conflict for a write that requires another resourceVersion or uid than the simulated one."""
     metadata = state["metadata"]
     if isinstance(body, list):
         wanted = {"resourceVersion": next((one.get("value") for one in body if one.get("path") == _VERSION), None)}
@@ -298,7 +298,7 @@ def _field_sets(entries: list[dict[str, Any]], manager: str) -> tuple[FieldSet, 
 
 
 def _joined(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the entries of managers, where the newer of two counts."""
+    """Returns the entries of both lists. A newer entry replaces the older one of the same manager."""
 
     def identity(entry: dict[str, Any]) -> tuple[Any, ...]:
         return tuple(entry.get(name) for name in ("manager", "operation", "subresource", "apiVersion"))

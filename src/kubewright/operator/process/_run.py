@@ -170,8 +170,8 @@ async def _stop(running: Running, failure: Exception | None) -> None:
 def _collection_disabled() -> Iterator[None]:
     """Disables garbage collection while the caches fill, and freezes the objects that exist by then.
 
-    They all stay. Collections took a third of the time in which 10,000 objects are listed, and a later full collection
-    would stall the process for 30 ms.
+    Nearly all of these objects stay alive. Collections would take a third of the time to list 10,000 objects, and a
+    later full collection would stall the process for 30 ms.
     """
     gc.freeze()
     enabled = gc.isenabled()
