@@ -145,7 +145,7 @@ class Caches:
 
     async def wait_for_sync(self, timeout: Duration) -> None:
         """Waits until all are synced. Raises one `CacheSyncError` for all that are not, after that many seconds."""
-        # Also for namespaces that are not known yet: informers that follow them are synced after the last of these.
+        # This includes namespaces that are not known yet: informers that follow them are synced after the last one.
         results = await asyncio.gather(
             *(informer.wait_for_sync(timeout) for informer in self.informers), return_exceptions=True
         )

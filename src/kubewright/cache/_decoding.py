@@ -60,7 +60,7 @@ _fields_decoder: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 def split_event(line: bytes, *, exactly: bool = False) -> tuple[str, bytes]:
     """Returns the type and the object of a watch event.
 
-    Kubernetes always writes the two in the same way, so the object is cut out without decoding the line. If that is
+    Kubernetes always writes events in the same way, so the object is cut out without decoding the line. If the cut is
     wrong, the object does not decode, and the caller tries again with `exactly`.
     """
     if not exactly and line.endswith(b"}}\n"):

@@ -36,7 +36,7 @@ class HandlerRegistration(Generic[R]):
         self._resync_at = 0.0  # on the monotonic clock, while there is a timer
         self.handler = handler
         self.name = name or f"handler {getattr(handler, '__qualname__', None) or repr(handler)}"
-        """What log messages call the handler."""
+        """The name of the handler in log messages."""
         self.active = True
 
     @property

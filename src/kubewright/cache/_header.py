@@ -166,12 +166,12 @@ def applied_digest(raw: bytes, field_manager: str) -> bytes | None:
 
 
 def mark_of(field_manager: str) -> bytes:
-    """Managed fields contain this if `digest_of_entries` is not None."""
+    """Returns bytes that occur in all managed fields for which `digest_of_entries` returns a digest."""
     return field_manager[:_SHORT].encode()
 
 
 def digest_of_entries(managed_fields: bytes, field_manager: str) -> bytes | None:
-    """Returns the same digest from only the JSON of `metadata.managedFields`."""
+    """Returns the same digest as `applied_digest`, given only the JSON of `metadata.managedFields`."""
     entries = [entry for entry in _entries_decoder.decode(managed_fields) or () if not entry.subresource]
     if applied := [entry for entry in entries if entry.manager == field_manager and entry.operation == "Apply"]:
         return _APPLIED + _digest_of(applied)

@@ -25,7 +25,7 @@ class WatchHealth(msgspec.Struct):
     last_event_at: datetime | None = None
     """The time of day at which the server last sent anything, bookmarks included."""
     quiet_since: float | None = None
-    """The same on `Clock.monotonic`, which is never adjusted. For several watches, that of the quietest one."""
+    """The same moment on `Clock.monotonic`, which is never adjusted. For several watches, the earliest."""
     resource_version: str = ""
     """The resourceVersion that the watch has reached."""
     relists: int = 0
@@ -39,7 +39,7 @@ class WatchHealth(msgspec.Struct):
     blocked: int = 0
     """How often index functions and handlers blocked the event loop for a tenth of a second or longer."""
     blocked_seconds: float = 0.0
-    """For how long they blocked it, in total."""
+    """How long they blocked it in total."""
     last_error: str = ""
     """The last error; empty while the watch works."""
 

@@ -348,8 +348,8 @@ class Informer(Generic[R]):
         The handler must not block: while it runs, no other watch, lease or reconcile makes progress. A handler that
         blocks the event loop is logged with its name and counted in `health.blocked`.
 
-        `resync` is a period after which all objects of the store are delivered again, as `resync`. `name`
-        is what log messages call the handler. Default: the name of the function.
+        `resync` is a period after which all objects of the store are delivered again, as `resync`. `name` is the name
+        of the handler in log messages. Default: the name of the function.
         """
         return self._handlers.add(handler, resync, name)
 

@@ -68,15 +68,15 @@ class Lister(Generic[R]):
         return self._whole(self._view.select(namespace, selector_of(labels)))
 
     def iterate(self, namespace: str | None = None, labels: Labels | None = None) -> Iterator[R]:
-        """Yields the same objects and decodes each when it is reached. The states are those at the time of the call."""
+        """Yields the objects of `list`, in their states at the time of the call. Decodes each when it is reached."""
         return self._objects(self._view.select(namespace, selector_of(labels)))
 
     def snapshots(self, namespace: str | None = None, labels: Labels | None = None) -> builtins.list[Snapshot[R]]:
-        """Returns the same undecoded: the fastest way to count objects, or to read names, labels and owners."""
+        """Returns the objects of `list` undecoded: the fastest way to count them or to read names, labels, owners."""
         return self._view.select(namespace, selector_of(labels))
 
     def keys(self, namespace: str | None = None, labels: Labels | None = None) -> builtins.list[ObjectKey]:
-        """Returns the keys of the same objects."""
+        """Returns the keys of the objects of `list`."""
         return [snapshot.key for snapshot in self._view.select(namespace, selector_of(labels))]
 
     def by_index(self, index: str, value: str, namespace: str | None = None) -> builtins.list[R]:

@@ -30,9 +30,8 @@ _FUNCTIONS: Final = 1_000
 class LoopTime:
     """Adds up the time in functions of the user, from one turn of the event loop to the next.
 
-    Belongs to one event loop. Times are real, also on a virtual clock: a function that blocks stops every clock. But
-    with `slices=False` no slice of real time is ever over, because the order of tasks under virtual time must not
-    depend on it.
+    Belongs to one event loop. Times are real, also on a virtual clock: a function that blocks stops every clock. With
+    `slices=False` a slice never ends, because the order of tasks under virtual time must not depend on real time.
     """
 
     def __init__(self, kind: str = "", *, slices: bool = True) -> None:
@@ -42,7 +41,7 @@ class LoopTime:
         self.blocked = 0
         """How often the event loop was blocked for at least `BLOCKED_SECONDS`."""
         self.blocked_seconds = 0.0
-        """For how long, in total."""
+        """How long the event loop was blocked in total."""
         self._kind = kind
         self._spent = 0.0
         self._calls: dict[str, tuple[int, float]] = {}

@@ -1,4 +1,4 @@
-"""`CacheOptions`: what a cache contains."""
+"""`CacheOptions`: the selection of objects that a cache contains, and their form."""
 
 from __future__ import annotations
 

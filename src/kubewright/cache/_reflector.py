@@ -55,7 +55,7 @@ class Reflector(Generic[R]):
     receive every change after it is in the store, in the order of the server. Several reflectors may fill one store if
     their namespaces differ.
 
-    Use an `Informer` if you want to read your own writes, resyncs, or several namespaces: it adds these to a reflector.
+    Use an `Informer` if you need resyncs, several namespaces, or reads that include your own writes.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class Reflector(Generic[R]):
         return delay
 
     def _absent(self, on_served: Callable[[bool], None]) -> None:
-        """Empties the store: an optional kind is not served. Its objects may exist in a version that is."""
+        """Empties the store of an optional kind that is not served. Its objects may exist in another version."""
         self._position = self._logged = self.health.last_error = ""
         self._list = None
         self.health.state = "absent"
