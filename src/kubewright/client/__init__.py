@@ -3,13 +3,15 @@
 `Client` (async) and `BlockingClient` (for synchronous scripts) have the verbs of the API, generic over the class of the
 object: `await client.get(apps.Deployment, "web", "default")`. `load_config` finds the cluster as kubectl does.
 
-Two guarantees about writes. `update` sends only what you changed since you read the object, so fields that the model
-does not know survive, also inside lists and after copies. And every value that you set is sent: an explicit 0, "" or
-empty list too, only None is not.
+Guarantees of writes:
 
-Every failure is an `ApiError` of a subclass that says what to do about it (`NotFound`, `Conflict`, `Invalid`, ...) and
-has the server's `Status`; an invalid configuration is a `ConfigError`. Requests are retried where that is safe
-(`RetryPolicy`).
+- `update` sends only your changes since the object was read. So fields that the model does not know survive, also
+  inside lists and after copies.
+- Every value that you set is sent, also 0, "" and an empty list. Only None is not sent.
+
+Every failed request raises an `ApiError` with the server's `Status`. Its subclass tells programs how to react
+(`NotFound`, `Conflict`, `Invalid`, ...). An invalid configuration raises a `ConfigError`. Requests are retried where
+that is safe (`RetryPolicy`).
 """
 
 from __future__ import annotations

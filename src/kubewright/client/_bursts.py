@@ -35,7 +35,7 @@ class Bursts:
         self._size = 0
 
     def arrived(self, size: int) -> None:
-        """Records that so many bytes were read."""
+        """Records that this many bytes were read."""
         if self._socket is None:
             return
         if self._until is not None:

@@ -1,7 +1,7 @@
 """`Connection`: one HTTP/1.1 connection and its current exchange.
 
-llhttp, the parser of Node.js (httptools), parses the responses. This module does what the parser leaves open: which
-side sends, how much is buffered, how long to wait, and what a closed connection means.
+llhttp, the parser of Node.js (httptools), parses the responses. This module decides everything else: which side sends,
+how much is buffered, how long to wait, and what a closed connection means.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, tls: object, lost: Callable[[Connection], None]) -> None:
         self.tls = tls
-        """The identity that it was opened with. Other credentials need another connection."""
+        """The identity with which the connection was opened. Other credentials need another connection."""
         self.idle_since = 0.0
         self.transport: asyncio.Transport | None = None
         self.status = 0
@@ -91,12 +91,11 @@ class Connection(asyncio.Protocol):
         upgrade: bool,
         before: Callable[[], None] | None,
     ) -> None:
-        """Sends a request and waits for the head of its response, which is all of it if it is `bodiless`, as for HEAD.
+        """Sends a request and waits for the head of its response.
 
-        If it asks for an `upgrade`, a response with status 101 leaves the connection to `upgraded`.
-
-        Calls `before` at the last moment; if that raises, nothing was sent. The timeout is for the whole exchange or,
-        with `between`, for the time between two pieces.
+        With `bodiless`, as for HEAD, the head is the whole response. With `upgrade`, the connection becomes a stream
+        after a response with status 101: see `upgraded`. Calls `before` at the last moment; if that raises, nothing was
+        sent. The timeout is for the whole exchange or, with `between`, for the time between two pieces.
         """
         self.check()
         if before is not None:
@@ -140,23 +139,23 @@ class Connection(asyncio.Protocol):
         return self._error is None and self.transport is not None and not self.transport.is_closing()
 
     def check(self) -> None:
-        """Raises the error that it failed with."""
+        """Raises the error with which the connection failed, if it failed."""
         if self._error is not None:
             raise self._error
 
     def rest(self, since: float) -> None:
-        """Ends its exchange, read or not, so that another can follow."""
+        """Ends the current exchange, even if its response is unread, so that another can follow."""
         self._stop_timer()
         self._take()
         self._asking = False
         self.idle_since = since
 
     def give_up(self) -> None:
-        """Closes it, because it is no longer needed."""
+        """Closes the connection, because it is no longer needed."""
         self.fail(Broken("it was closed by this client", answered=self._answered))
 
     def fail(self, error: BaseException) -> None:
-        """Closes it with an error. Aborts it, because a proper TLS shutdown would wait for the other side."""
+        """Aborts the connection with an error. A proper TLS shutdown would wait for the other side."""
         self._error = self._error or error
         self._stop_timer()
         if self.transport is not None:
@@ -216,7 +215,7 @@ class Connection(asyncio.Protocol):
         self.fail(TimeoutError(f"no answer within {format_duration(timeout)}"))
 
     def _look(self, timeout: float) -> None:
-        """Whether data has arrived since then. One timer serves all pieces: there may be many, and few are late."""
+        """Fails if nothing has arrived for that long. One timer serves all pieces: there may be many; few are late."""
         left = timeout if self._read_paused else self._heard + timeout - self._loop.time()
         if left > 0:
             self._timer = self._loop.call_later(left, self._look, timeout)

@@ -76,7 +76,7 @@ class Discovery:
         return served.info
 
     async def served(self, api_version: str, kind: str) -> ServedResource:
-        """Returns the same as `find`, with verbs and short names."""
+        """Returns the resource of a kind like `find`, with verbs and short names."""
         found = _match(await self.resources(), api_version, kind)
         if found is None and self._clock.monotonic() - self._fetched_at >= self.REFRESH_SECONDS:
             found = _match(await self.resources(refresh=True), api_version, kind)
@@ -86,7 +86,7 @@ class Discovery:
         return found
 
     async def named(self, name: str) -> ServedResource:
-        """Returns the resource of a name as kubectl takes it: `Foo`, `foos`, a short name, `foos.example.com`.
+        """Returns the resource with a name that kubectl accepts: `Foo`, `foos`, a short name, `foos.example.com`.
 
         Raises `NotFound` with a suggestion, and ValueError for a name that several groups have.
         """
@@ -162,7 +162,7 @@ def _aggregated(document: dict[str, Any]) -> Iterator[ServedResource]:
         name = group["metadata"].get("name", "")
         for version in group.get("versions", ()):
             for item in version.get("resources", ()):
-                # A resource may be served as another kind than its own. One without a kind is not an object.
+                # The kind of the response, which may belong to another group. A resource without a kind has no objects.
                 kind = (item.get("responseKind") or {}).get("kind")
                 if kind:
                     yield ServedResource(

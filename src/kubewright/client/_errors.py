@@ -1,7 +1,7 @@
 """Failed requests as exceptions.
 
-Every response that is not a success becomes an `ApiError`. Its subclass says what a program can do about it, and it has
-the server's `Status`. A missing response is one too (`Unavailable`, `Timeout`), with a status made here.
+Every response that is not a success becomes an `ApiError` with the server's `Status`. Its subclass tells programs how
+to react. A missing response is an `ApiError`, too (`Unavailable`, `Timeout`), with a status that is made here.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class HttpResponse:
     async def read(self) -> bytes:
         """Returns the whole body. Raises `TooLarge` if it has more than `max_bytes` after decompression.
 
-        Reading it holds the clock, like the request itself. A large body waits while some others are read.
+        Reading it holds the clock, like the request itself. A large body waits while several other large ones are read.
         """
         with self._hold:
             return await self._read()

@@ -41,7 +41,7 @@ class JsonPatch(Redacted, msgspec.Struct, frozen=True):
 
     @property
     def guarded(self) -> bool:
-        """Whether it is for one version of the object."""
+        """Whether the patch applies to one version of the object only."""
         return any(operation["path"] == "/metadata/resourceVersion" for operation in self.operations)
 
 
@@ -69,7 +69,7 @@ class _Content(Redacted, msgspec.Struct, frozen=True):
 
     @property
     def guarded(self) -> bool:
-        """Whether it is for one version of the object."""
+        """Whether the patch applies to one version of the object only."""
         return "resourceVersion" in (self.content.get("metadata") or {})
 
 

@@ -8,9 +8,9 @@ __all__ = ["RequestHeaders"]
 
 
 class RequestHeaders(MutableMapping[str, str]):
-    """Names are case-insensitive. The first value of a name counts, as in Go; `items` has all of them.
+    """Headers in order. Names are case-insensitive. A lookup returns the first value of a name, as in Go.
 
-    `Impersonate-Group`, for example, occurs once for each group.
+    `items` and `pairs` return all values: `Impersonate-Group`, for example, occurs once for each group.
     """
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:

@@ -1,4 +1,4 @@
-"""When and after which delay a request is retried."""
+"""`RetryPolicy`: decides whether a request is retried, and after which delay."""
 
 from __future__ import annotations
 

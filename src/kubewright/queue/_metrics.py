@@ -103,7 +103,7 @@ class QueueStats(msgspec.Struct, frozen=True, kw_only=True):
     longest_running_processor_seconds: float
 
     def metrics(self) -> dict[str, float | Histogram | dict[int, int]]:
-        """Returns the same under the metric names. `workqueue_depth` is split by priority, as in controller-runtime."""
+        """Returns the numbers by metric name. `workqueue_depth` is split by priority, as in controller-runtime."""
         return {
             "workqueue_depth": self.depth_by_priority,
             "workqueue_adds_total": self.adds,

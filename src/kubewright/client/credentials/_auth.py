@@ -264,7 +264,7 @@ class _Plugin:
             return credential
 
     async def renewed(self) -> ExecCredential:
-        """Returns a credential that is newer than this call, unless the last rejected one was the same a moment ago."""
+        """Runs the plugin for a new credential, unless it has just repeated a credential that was rejected."""
         before = self._credential
         if before is not None and self._clock.monotonic() < self._not_before:
             return before

@@ -1,6 +1,6 @@
 """Watches: the changes of a kind as they happen.
 
-`Watch` is what `Client.watch` returns. Its parts serve any other consumer of a watch, such as the cache:
+`Client.watch` returns a `Watch`. Its parts serve any other consumer of a watch, such as the cache:
 
 - `WatchStream`: the lines of one request, as bytes; `decode_event` and `event_error` read a line.
 - `WatchAttempts`: the loop that opens a watch again after it has ended or failed.
