@@ -108,7 +108,7 @@ class CertificateFiles(ServingCertificate[bytes | None]):
         raise Unusable(f"there is no {' and no '.join(str(paths.certificate) for paths in self._paths)}")
 
     def _checked(self, paths: CertificatePaths, pair: KeyPair) -> Validity:
-        """Returns the validity of a new pair, which replaces that of the old one."""
+        """Checks a new pair, and returns its validity."""
         self.reads += 1
         validity = Validity.of(check_pair(pair, str(paths.certificate), str(paths.key)))
         now = self._clock.now()

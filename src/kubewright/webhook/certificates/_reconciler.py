@@ -2,8 +2,8 @@
 
 Every replica does so, without a leader, because every replica serves. Two rules make that safe:
 
-- The Secret is updated only in the version that was read. A replica that loses the race reads what the winner wrote,
-  and uses that. So all replicas serve the same certificate.
+- The Secret is updated only in the version that was read. A replica that loses the race reads the Secret of the winner,
+and uses it. So all replicas serve the same certificate.
 - A replica that writes a bundle into an object has read first that object, then the Secret, and updates the object only
   in the version that was read. So a replica that is behind cannot remove a new CA: either it sees the Secret of the
   replica that added it, or its write conflicts.
@@ -113,7 +113,7 @@ class CertificateReconciler:
         )
 
     def _replaced_early_one(self) -> bool:
-        """Returns whether this replica replaced a certificate that was not valid yet less than a minute ago."""
+        """Returns whether this replica, in the last minute, replaced a certificate that was not valid yet."""
         now = self._deployment.clock.monotonic()
         if self._early_replaced_at is not None and now - self._early_replaced_at < _EARLY_PAUSE:
             return True

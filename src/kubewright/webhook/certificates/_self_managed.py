@@ -59,7 +59,7 @@ class SelfManaged(ServingCertificate[bytes]):
             await stack.enter_async_context(background(work, name=name))
 
     def _informers(self) -> list[Informer[Any]]:
-        """Returns watches that only wake the reconciler, which reads itself. No private key is in a cache."""
+        """Returns watches that only wake the reconciler. It reads the objects itself, so no cache has a private key."""
         deployment = self._deployment
 
         def watch(kind: type[Object], name: str, *namespaces: str) -> Informer[Any]:
