@@ -32,7 +32,7 @@ imports only those below it in this table (`tests/cluster/test_layers.py`):
 `machinery/_resources.py` is the contract between these folders: read it first.
 
 Features are installed into a server and imported by none of the above: `crds` (CustomResourceDefinitions),
-`kubelets` and `proxies` (requests that go on to nodes, and to programs behind pods and Services),
+`kubelets` and `proxies` (requests that are forwarded to nodes, and to programs behind pods and Services),
 `admission.webhooks`, `policies`, `pod_security` and `limits` (admission plugins), `protobuf`, `controllers`, `nodes`
 and `workloads` (controllers that use the API), `services` (Services whose pods are programs on this machine), and
 `laboratory` (fault injection).

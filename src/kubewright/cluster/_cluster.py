@@ -65,12 +65,12 @@ class Cluster:
         seed: makes uids and generated names reproducible.
         snapshot: a file that keeps the objects between runs.
         history: the number of writes that watches and lists can go back.
-        compaction: the seconds after which they cannot go back further, as 300 of kube-apiserver. Default: no limit.
+        compaction: the interval in seconds at which old history is discarded; 300 in kube-apiserver. Default: never.
         controllers: whether garbage collection, namespace deletion and the default service accounts run. Without them,
             this is a bare API server.
         rbac: whether users may do only what roles grant, as on a real cluster. Adds the default roles. Clients in this
             process that name no user are the administrator, who may do everything.
-        services: the addresses of Services that webhooks use, because they have no machines here:
+        services: the addresses of Services that webhooks use, because Services have no machines here:
             `{"default/hooks": "127.0.0.1:9443"}`. `resolve_service` adds one later.
         service_range: the range of cluster IPs; default: "loopback" with `Workloads(processes=...)`, else 10.96.0.0/16.
             With "loopback" or a range in 127.0.0.0/8, Services are ports on loopback that forward to pods, webhooks
@@ -225,7 +225,7 @@ class Cluster:
         return not isinstance(self._with_workloads, bool) and self._with_workloads.processes is not None
 
     def _api_server(self) -> ApiServer | None:
-        """Returns where pods that run as processes find this server: nowhere until it is served."""
+        """Returns the address of this server for pods that run as processes; None until it is served."""
         from kubewright.cluster.processes import ApiServer
 
         if self._serving is None:

@@ -25,7 +25,7 @@ _RANGES: Final = "networking.k8s.io/servicecidrs"
 
 
 def add_initial_objects(state: State, *, rbac: bool = False) -> None:
-    """Creates the missing ones; a snapshot may contain them."""
+    """Creates the initial objects that are missing. A snapshot may already contain them."""
     for name in NAMESPACES:
         _add(state, "/namespaces", _namespace(name))
     _add(state, _RANGES, _range(str(state.service_range), state.now()))
@@ -40,10 +40,10 @@ def add_initial_objects(state: State, *, rbac: bool = False) -> None:
 
 
 def publish_endpoint(state: State, host: str, port: int) -> None:
-    """Writes where the server listens into the endpoints of the `kubernetes` Service.
+    """Writes the address of the server into the endpoints of the `kubernetes` Service.
 
-    The address stays an unreachable one if the server listens on loopback, because the real server accepts no such
-    endpoint; except if pods are programs on this machine.
+    If the server listens on loopback, the endpoint keeps an unreachable address, because the real server accepts no
+    loopback endpoints. Only a cluster whose pods are programs on this machine has the loopback address.
     """
     address = _advertised(host)
     if state.runs_pods and address == _UNREACHABLE:

@@ -70,10 +70,10 @@ class Gate(Protocol):
     """Limits what clients see; the laboratory implements it."""
 
     def holds(self, watcher: Watcher, frame: bytes, event: Event | None) -> bool:
-        """Returns whether it withholds a frame of a watch for now. `event` is None for a bookmark."""
+        """Returns whether to withhold a frame of a watch for now. `event` is None for a bookmark."""
 
     def disturbs(self, storage: str) -> bool:
-        """Returns whether it may withhold frames of watches of a kind."""
+        """Returns whether frames of watches of a kind may be withheld."""
 
     def horizon(self, storage: str, user: str, client: str) -> int | None:
         """Returns the revision of the cache that serves reads of a kind to a client; None for the newest."""

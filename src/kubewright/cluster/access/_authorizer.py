@@ -1,4 +1,4 @@
-"""`Authorizer`: whether a user may do something, by RBAC."""
+"""`Authorizer`: decides by RBAC whether an action is allowed."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class _ClassDefaulter(Plugin):
         self._state = state
 
     def handles(self, attributes: Attributes) -> bool:
-        """Returns whether it is a new object of the kind."""
+        """Returns whether the write creates an object of the kind."""
         created = attributes.operation == "CREATE" and not attributes.subresource
         return created and attributes.type.qualified == self.resource
 

@@ -38,7 +38,7 @@ class Priorities(Plugin):
         self._state = state
 
     def handles(self, attributes: Attributes) -> bool:
-        """Returns whether it is a new pod, or a write of a class."""
+        """Returns whether the write creates a pod, or concerns a class."""
         if attributes.subresource:
             return False
         if attributes.type.qualified == "pods":

@@ -45,7 +45,7 @@ _NODE: Final = ("nodeclient", "Auto approving kubelet client certificate after S
 class CertificateController:
     """Approves client certificates of kubelets, signs approved requests, and deletes old ones every hour.
 
-    `wake` is called when the hour is over.
+    `wake` is called when the next cleanup is due.
     """
 
     def __init__(self, state: State, authorizer: Authorizer, wake: Callable[[], None]) -> None:
@@ -58,7 +58,7 @@ class CertificateController:
         self.later: dict[str, None] = {}
 
     def start(self) -> None:
-        """Processes all requests, and starts the hour."""
+        """Processes all requests, and schedules the first cleanup."""
         self._notice_all()
 
     def stop(self) -> None:
@@ -68,7 +68,7 @@ class CertificateController:
             self._timer = None
 
     def notice(self, event: Event) -> None:
-        """Records a write of a request. A changed role may allow to approve a request that exists already."""
+        """Records a write of a request, or of a role: the role may allow the approval of existing requests."""
         if event.storage == _STORAGE:
             if event.kind != "DELETED":
                 self._notice_request(event.entry.name)

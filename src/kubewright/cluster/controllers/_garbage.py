@@ -238,7 +238,7 @@ class GarbageCollector:
         if blocking or any(self._owners[key][uid] for key in added):
             self._todo |= dict.fromkeys(remaining)
             return
-        for key in remaining:  # while the owner still has the finalizer, by which they know that they have to go
+        for key in remaining:  # before the owner loses the finalizer, because of which they are deleted
             await self._try(key, budget)
             await budget.spend(PROCESSED)
         await self._release(entry, type_, obj, _FOREGROUND)

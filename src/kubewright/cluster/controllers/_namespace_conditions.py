@@ -1,4 +1,4 @@
-"""The conditions of a namespace that is being deleted: what is left in it, and why."""
+"""The conditions of a namespace that is being deleted: they report the remaining objects, and the reasons."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FINE: Final = {
 
 @dataclass
 class Leftovers:
-    """What a deletion of the content left: objects by resource (`pods.`), their finalizers, and errors."""
+    """The remaining content of a namespace: objects by resource (`pods.`), their finalizers, and errors."""
 
     resources: Counter[str] = field(default_factory=Counter)
     finalizers: Counter[str] = field(default_factory=Counter)

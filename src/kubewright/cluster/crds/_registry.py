@@ -269,7 +269,7 @@ class Definitions:
             self._forget(name)
 
     def offer(self, event: Event) -> None:
-        """Schedules another look after an object of a terminating kind was deleted."""
+        """Schedules another check of a terminating kind after one of its objects was deleted."""
         if event.kind == "DELETED":
             self._look_again_soon()
 
@@ -306,7 +306,7 @@ def _custom_kind(type_: ResourceType) -> CustomKind:
 
 
 def _done(deletion: Coroutine[Any, Any, object]) -> None:
-    """Runs a deletion without admission, which never suspends, to its end."""
+    """Runs a deletion without admission to its end. Such a deletion never suspends."""
     try:
         deletion.send(None)
     except StopIteration:

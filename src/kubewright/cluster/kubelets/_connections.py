@@ -35,7 +35,7 @@ class KubeletConnections:
         return NodeCredentials(pair, self._ca().pair.certificate)
 
     def to(self, node: JSONObject) -> HttpOrigin | None:
-        """Returns the connections to the kubelet of a node; None if it has none."""
+        """Returns the connections to the kubelet of a node; None for a node without a kubelet."""
         status: dict[str, Any] = node.get("status") or {}
         port = ((status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}).get("Port")
         addresses = {each.get("type"): each.get("address") for each in status.get("addresses") or ()}

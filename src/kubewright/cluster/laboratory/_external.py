@@ -47,7 +47,7 @@ class _Hook(Scope):
         hooks.append(self)
 
     def end(self) -> None:
-        """Ends it. May be called more than once."""
+        """Ends the hook. May be called more than once."""
         if self in self._hooks:
             self._hooks.remove(self)
 

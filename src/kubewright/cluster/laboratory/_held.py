@@ -12,7 +12,7 @@ __all__ = ["Held"]
 
 
 class Held(Scope):
-    """Holds a controller back until the end. The last one that began applies."""
+    """Holds a controller back until `end`. A later delay of the same controller replaces an earlier one."""
 
     def __init__(self, state: State, controller: str, seconds: Duration | None) -> None:
         self._state = state
@@ -21,7 +21,7 @@ class Held(Scope):
         state.delays[controller] = self._seconds
 
     def end(self) -> None:
-        """Ends it. May be called more than once."""
+        """Ends the delay. May be called more than once."""
         if self._state.delays.pop(self._controller, None) is not None:
             for changed in self._state.delays_changed:
                 changed()

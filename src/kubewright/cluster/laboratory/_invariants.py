@@ -61,7 +61,7 @@ class Invariants(Scope):
                 self._state.clock.call_later(0, self.check)  # raised by the test that moves the clock
 
     def end(self) -> None:
-        """Ends it. May be called more than once."""
+        """Ends the checks. May be called more than once."""
         self.ended()
 
     def __exit__(

@@ -146,7 +146,7 @@ class _Hook(Scope):
             log.exception("a function passed to on_write failed at %r", entry)
 
     def end(self) -> None:
-        """Ends it. May be called more than once."""
+        """Ends the calls. May be called more than once."""
         if self in self._hooks:
             self._hooks.remove(self)
 
@@ -202,7 +202,7 @@ class Journal:
         return tuple(self._open.get(request, ()))
 
     def answered(self, author: Author, name: str, status: int) -> None:
-        """Records the status of the response to a request; an entry of its own if it wrote nothing."""
+        """Records the status of the response to a request. A request that wrote nothing gets its own entry."""
         made, call = self._open.pop(author.request), author.call
         assert call is not None
         for entry in made:

@@ -229,7 +229,7 @@ class Laboratory(Programs):
     def delay_garbage_collection(self, seconds: Duration | None = None) -> Scope:
         """Delays the garbage collector: dependents are deleted, and foreground deletions end, that much later.
 
-        The delay begins with the first object to collect; all that there are at its end are collected together.
+        The delay begins with the first object to collect. At its end, all waiting objects are collected together.
         Default: until the scope ends.
         """
         return Held(self._state, "garbage-collector", seconds)

@@ -36,7 +36,7 @@ class Latency(Scope):
         return self._seconds + (self._rng.random() * self._jitter if self._jitter else 0.0)
 
     def end(self) -> None:
-        """Ends it. May be called more than once."""
+        """Ends the latency. May be called more than once."""
         self.ended(self)
 
 
@@ -76,7 +76,7 @@ class WriteBudget(Scope):
         return f"the run exceeded its budget of {self.limit} writes: {most}"
 
     def end(self) -> None:
-        """Ends it. May be called more than once."""
+        """Ends the budget. May be called more than once."""
         self.ended(self)
 
 

@@ -1,4 +1,4 @@
-"""What the laboratory does for the program under test: its external systems, and its invariants."""
+"""`Programs`: the external systems and the invariants of the program under test."""
 
 from __future__ import annotations
 

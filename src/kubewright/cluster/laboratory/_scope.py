@@ -12,7 +12,7 @@ class Scope:
     """A context manager that calls `end`, also as `async with`."""
 
     def end(self) -> None:
-        """Ends it. May be called more than once."""
+        """Ends the scope. May be called more than once."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:

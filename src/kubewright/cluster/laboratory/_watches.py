@@ -25,13 +25,13 @@ class Audience:
     client: str = ""
 
     def includes(self, user: str, client: str) -> bool:
-        """Returns whether it includes a client."""
+        """Returns whether the audience includes a client."""
         if self.client and self.client not in client:
             return False
         return user == self.user if self.user else user != CONTROLLER_MANAGER
 
     def has(self, watcher: Watcher) -> bool:
-        """Returns whether it includes the client of a watch."""
+        """Returns whether the audience includes the client of a watch."""
         return self.includes(watcher.user, watcher.client)
 
 

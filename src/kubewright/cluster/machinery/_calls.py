@@ -80,7 +80,7 @@ class Call:
 
     @property
     def proxied(self) -> bool:
-        """Whether it is for a program behind a pod or Service: method, body and headers are none of this server."""
+        """Whether the request is for a program behind a pod or Service, and not for this server."""
         return self.subresource == _PROXY
 
     @property

@@ -10,7 +10,7 @@ __all__ = ["ForwardedBody"]
 
 
 class ForwardedBody:
-    """A stream of an `ApiResponse` from another server. It ends where that server breaks it off."""
+    """A stream of an `ApiResponse` from another server. If that server closes the connection early, the stream ends."""
 
     def __init__(self, response: HttpResponse) -> None:
         self._response = response
@@ -27,7 +27,7 @@ class ForwardedBody:
             self.close()
 
     def may_stall(self) -> bool:
-        """Whether the stream may stop: the other server is another program."""
+        """Returns True: the other server is not under the control of this cluster."""
         return True
 
     def close(self) -> None:

@@ -54,7 +54,7 @@ class Identities:
         return name
 
     def return_name(self, storage: str, namespace: str, prefix: str, name: str) -> None:
-        """Gives back a name that no object got, so that the next create gets it; unless others were taken since."""
+        """Returns an unused name, so that the next create gets it, unless other names were taken since then."""
         series = (storage, namespace, prefix)
         number = self._count(series) - 1
         if number >= 0 and self._name(series, number) == name:

@@ -50,7 +50,7 @@ _UNCOUNTED = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 
 class ReadProblem(msgspec.Struct, frozen=True):
-    """Something in a body that the server drops: `unknown field "spec.repliacs"`.
+    """A part of a body that the server drops: `unknown field "spec.repliacs"`.
 
     `fieldValidation` makes it an error (Strict), a warning (Warn), or ignores it (Ignore).
     """
@@ -144,7 +144,7 @@ class Strategy:
         """Sets and clears the fields of a changed object that only the server may set."""
 
     def end_write(self, uid: str) -> None:
-        """The prepared write of this object has ended, stored or not. Releases everything that was reserved for it."""
+        """Releases everything that was reserved for a prepared write. Called at its end, whether stored or not."""
 
     def increments_generation(self, obj: JSONObject, old: JSONObject) -> bool:
         """Returns whether a change increments the generation: by default, any outside metadata and status."""
@@ -183,7 +183,7 @@ class Strategy:
         return obj["metadata"].get("finalizers") or []
 
     def prepare_delete(self, obj: JSONObject) -> None:
-        """The object was marked as being deleted. Updates its status, if the kind has a state for that."""
+        """Updates the status of an object that was marked as being deleted, if the kind has a state for that."""
 
     def warnings(self, obj: JSONObject, old: JSONObject | None) -> list[str]:
         """Returns the server's warnings, such as the use of a deprecated field. Sent as `Warning` headers."""

@@ -38,7 +38,7 @@ class SlowCallbacks:
 
     Attributes:
         count: how many steps were slow so far.
-        seconds: their CPU time, in all.
+        seconds: their total CPU time.
     """
 
     def __init__(
@@ -65,11 +65,11 @@ class SlowCallbacks:
         return _METRICS.format(count=self.count, seconds=self.seconds).encode()
 
     def begin(self) -> float:
-        """Called at the begin of a step."""
+        """Called at the beginning of a step."""
         return self._cpu_time()
 
     def end(self, name: str, began: float) -> None:
-        """Called at the end of a step, with what `begin` returned."""
+        """Called at the end of a step, with the result of `begin`."""
         used = self._cpu_time() - began
         if used < self._threshold:
             return

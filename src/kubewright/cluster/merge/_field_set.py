@@ -33,7 +33,7 @@ class FieldSet:
     >>> str(both)
     '.spec\\n.spec.replicas'
 
-    A field and what is below it are in the set each for themselves: taking `.spec` away leaves `.spec.replicas`.
+    A field and the fields below it are separate members: removing `.spec` leaves `.spec.replicas`.
     """
 
     __slots__ = ("tree",)

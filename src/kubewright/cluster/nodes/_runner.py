@@ -16,7 +16,7 @@ class PodRunner(Protocol):
         """Takes a state of a pod of this node. Returns False if the node is to simulate the pod."""
 
     def forget(self, uid: str) -> None:
-        """Ends everything of a pod that does not exist any more."""
+        """Ends everything that runs for a pod that no longer exists."""
 
     def node_status(self) -> dict[str, Any]:
         """Returns fields of the node's status that differ from those of a simulated node."""

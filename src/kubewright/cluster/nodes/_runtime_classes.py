@@ -26,7 +26,7 @@ class RuntimeClasses(Plugin):
         self._state = state
 
     def handles(self, attributes: Attributes) -> bool:
-        """Returns whether it is a new pod."""
+        """Returns whether the write creates a pod."""
         return attributes.operation == "CREATE" and not attributes.subresource and attributes.type.qualified == "pods"
 
     def mutate(self, attributes: Attributes) -> None:

@@ -85,7 +85,7 @@ class OutputFormat(msgspec.Struct, frozen=True):
         return bool(self.form and self.type.strategy.annotations_of_fields)
 
     def list_head(self, metadata: JSONObject) -> bytes:
-        """Encodes the begin of a list, up to its items."""
+        """Encodes the beginning of a list, up to its items."""
         kind = self.type.list_kind if not self.form else f"{self.form}List"
         if self.type.custom and not self.form:  # Go encodes lists of objects without a struct differently
             metadata = {"continue": "", **metadata}

@@ -2,7 +2,7 @@
 
 `PodSecurity` reads `pod-security.kubernetes.io/enforce`, `warn` and `audit`, and their `-version` labels. It rejects
 pods that violate the enforced level, adds warnings for pods and for the templates of workloads, and records violations
-in the audit log. When a namespace gets a stricter level, the answer warns about its existing pods. There are no
+in the audit log. When a namespace gets a stricter level, the response warns about its existing pods. There are no
 exemptions.
 
 `_checks.py` has the checks as pure functions, `_standards.py` the table of checks by level and version.

@@ -91,7 +91,7 @@ class PodSecurity(Plugin):
             attributes.warnings.extend(await self._warnings(name, level))
 
     async def _warnings(self, namespace: str, level: Level) -> list[str]:
-        """What is said about the existing pods of a namespace that gets a stricter level."""
+        """Returns the warnings about existing pods of a namespace that gets a stricter level."""
         budget, entries = WorkBudget(), list(self._storage.entries("/pods", namespace))
         pods = []
         for entry in entries:
@@ -138,7 +138,7 @@ def _template(obj: JSONObject, path: tuple[str, ...]) -> JSONObject | None:
 
 
 def _significant(pod: JSONObject, old: JSONObject) -> bool:
-    """Whether an update may change the result: containers or images are new."""
+    """Returns whether an update changes containers or images: no other update is checked."""
     one, other = pod["spec"], old["spec"]
     for field in ("containers", "initContainers"):
         images, before = ([each.get("image") for each in spec.get(field) or ()] for spec in (one, other))
@@ -152,7 +152,7 @@ def _significant(pod: JSONObject, old: JSONObject) -> bool:
 
 
 def _prioritized(pods: list[JSONObject]) -> list[JSONObject]:
-    """The pods, further replicas of a controller last."""
+    """Returns the pods in the order of their checks: one pod of each controller before its other replicas."""
     first: list[JSONObject] = []
     more: list[JSONObject] = []
     seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""The checks of the Pod Security Standards, with the words of the real server.
+"""The checks of the Pod Security Standards, with the messages of the real server.
 
 A check takes the metadata and the spec of a pod, and returns a violation or None.
 """
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class Violation(NamedTuple):
-    """Why a pod violates a check: a reason that is the same for all pods, and the fields of this one."""
+    """The violation of a check: the reason, which is the same for all pods, and the fields of this pod."""
 
     reason: str
     detail: str
@@ -70,7 +70,7 @@ _RESTRICTED_VOLUMES: Final = (
 
 
 def unless_windows(check: Check) -> Check:
-    """A check that Windows pods pass: validation rejects the fields there."""
+    """Returns the check with an exception for Windows pods, where validation rejects the fields."""
 
     def checked(metadata: JSONObject, spec: JSONObject) -> Violation | None:
         return None if (spec.get("os") or {}).get("name") == "windows" else check(metadata, spec)
@@ -79,7 +79,7 @@ def unless_windows(check: Check) -> Check:
 
 
 def unless_user_namespace(check: Check) -> Check:
-    """A check that pods with their own user namespace pass."""
+    """Returns the check with an exception for pods with their own user namespace."""
 
     def checked(metadata: JSONObject, spec: JSONObject) -> Violation | None:
         return None if spec.get("hostUsers") is False else check(metadata, spec)
@@ -316,7 +316,7 @@ def _adding(spec: JSONObject, allowed: Collection[str]) -> str:
 
 
 def _bad_profiles(spec: JSONObject, field: str) -> tuple[list[str], set[str]]:
-    """What sets a profile with a forbidden type, and those types."""
+    """Returns the pod and containers that set a forbidden profile type, for a message; and these types."""
 
     def bad(context: JSONObject) -> bool:
         profile = context.get(field)
@@ -329,7 +329,7 @@ def _bad_profiles(spec: JSONObject, field: str) -> tuple[list[str], set[str]]:
 
 
 def _setters(spec: JSONObject, bad: Callable[[JSONObject], bool]) -> str:
-    """What sets a forbidden value: the pod, its containers, or both."""
+    """Returns the pod and containers that set a forbidden value, for a message: the pod, containers, or both."""
     names = [name for name, context in _contexts(spec) if bad(context)]
     setters = ["pod"] if bad(spec.get("securityContext") or {}) else []
     return " and ".join([*setters, _containers(names)] if names else setters)
@@ -341,7 +341,7 @@ def _all(spec: JSONObject) -> Iterator[JSONObject]:
 
 
 def _contexts(spec: JSONObject) -> Iterator[tuple[str, JSONObject]]:
-    """The name and the security context of each container."""
+    """Yields the name and the security context of each container."""
     return ((container["name"], container.get("securityContext") or {}) for container in _all(spec))
 
 

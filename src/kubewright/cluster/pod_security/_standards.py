@@ -15,7 +15,7 @@ __all__ = ["LEVELS", "PREFIX", "Level", "Policy", "detail", "policy_of", "violat
 
 PREFIX: Final = "pod-security.kubernetes.io/"
 LEVELS: Final = ("privileged", "baseline", "restricted")
-"""From the least to the most strict."""
+"""The levels, from the least to the most strict."""
 
 _LATEST: Final = "latest"
 _VERSION: Final = re.compile(r"v1\.(0|[1-9][0-9]{0,17})", re.ASCII)
@@ -102,7 +102,7 @@ class Policy(NamedTuple):
 
 
 def policy_of(labels: Mapping[str, str]) -> tuple[Policy, list[FieldError]]:
-    """Returns the policy that labels set, and what is invalid in them. An invalid level enforces `restricted`."""
+    """Returns the policy that labels set, and the problems of invalid ones. An invalid level enforces `restricted`."""
     errors: list[FieldError] = []
     found = {mode: _level(labels, mode, errors) for mode in ("enforce", "audit", "warn")}
     enforce, warn = found["enforce"], found["warn"]
@@ -138,13 +138,13 @@ def violations(level: Level, metadata: JSONObject, spec: JSONObject) -> list[che
 
 
 def detail(found: list[checks.Violation]) -> str:
-    """Returns violations as text."""
+    """Returns the violations as one string."""
     return ", ".join(f"{each.reason} ({each.detail})" if each.detail else each.reason for each in found)
 
 
 @cache
 def _checks(level: str, minor: int) -> tuple[checks.Check, ...]:
-    """The checks of a level in a minor release. The cache is bounded: there are two levels and `_NEWEST` releases."""
+    """Returns the checks of a level in a minor release. The cache is bounded: two levels, `_NEWEST` releases."""
     return tuple(_chosen(level, minor))
 
 

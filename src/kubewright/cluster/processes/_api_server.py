@@ -1,4 +1,4 @@
-"""Where pods find the API server."""
+"""The address at which pods find the API server."""
 
 from __future__ import annotations
 

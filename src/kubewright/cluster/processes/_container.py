@@ -37,7 +37,7 @@ _START_ERROR: Final = 128
 
 
 class PodView(Protocol):
-    """What a container knows about its pod."""
+    """The pod as its containers see it."""
 
     pod: core.Pod
     ending: asyncio.Event
@@ -46,7 +46,7 @@ class PodView(Protocol):
     """Ports of this machine for container ports, if the pod shares its address."""
 
     def changed(self) -> None:
-        """Has the status written."""
+        """Requests a write of the status."""
 
 
 class ContainerWorker:
@@ -71,7 +71,7 @@ class ContainerWorker:
     # The loop
 
     async def run(self, restarts: Callable[[int], bool]) -> None:
-        """Runs the container; again as long as `restarts` says so for the exit code."""
+        """Runs the container, and restarts it while `restarts` returns True for the exit code."""
         state = self.state
         while not self._view.ending.is_set():
             begun = self._node.clock.monotonic()
@@ -104,7 +104,7 @@ class ContainerWorker:
         await self.pause(delay)
 
     async def pause(self, seconds: float) -> None:
-        """Waits, or until the pod ends."""
+        """Waits for that many seconds, or until the pod ends."""
         with contextlib.suppress(TimeLimitExceeded):
             await within(self._node.clock, seconds, self._view.ending.wait())
 
@@ -196,7 +196,7 @@ class ContainerWorker:
         return message
 
     async def _attend(self) -> None:
-        """Runs the hook after the start, then the probes."""
+        """Runs the postStart hook, then the probes."""
         state, container = self.state, self.state.container
         hook = container.lifecycle.post_start if container.lifecycle is not None else None
         if hook is not None and (failure := await self._hook(hook)) is not None:

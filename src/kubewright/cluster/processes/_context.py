@@ -1,4 +1,4 @@
-"""`NodeContext`: what the pods of one node share."""
+"""`NodeContext`: the state that the pods of one node share."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["NodeContext", "ServiceVariables"]
 
 _STARTING: Final = 4
 _CONTAINERS: Final = 1 << 24
-"""The most starts of containers of one node."""
+"""The maximum number of container starts on one node."""
 ServiceVariables: TypeAlias = Callable[[core.Pod], Mapping[str, str]]
 """Returns the variables of the Services that a pod sees, for example `KUBERNETES_SERVICE_HOST`."""
 

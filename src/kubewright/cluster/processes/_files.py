@@ -30,7 +30,7 @@ class File(NamedTuple):
 def replace_all(folder: Path, files: Mapping[str, File], *, group: int | None = None) -> bool:
     """Makes the folder contain exactly these files. Readers see either all old or all new ones.
 
-    Files are symbolic links through `..data`, which is replaced at once. Returns False if nothing changed.
+    Files are symbolic links through `..data`, which is replaced atomically. Returns False if nothing changed.
     Raises OutsideError for a path that is absolute or contains `..`.
     """
     for path in files:
@@ -80,7 +80,7 @@ def inside(folder: Path, path: str) -> list[str]:
 
 
 def create_shared(path: Path) -> None:
-    """Creates an empty file that every user may write, in place of the one there. Follows no symbolic link to it."""
+    """Replaces a file or symbolic link with a new, empty file that every user may write."""
     path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:

@@ -1,4 +1,4 @@
-"""What a pod asks for that processes without containers do not get. Each pod has one event about it."""
+"""The fields of a pod that have no effect without containers. The node reports them in one event per pod."""
 
 from __future__ import annotations
 

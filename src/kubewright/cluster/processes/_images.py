@@ -1,4 +1,4 @@
-"""`Images`: which local program an image stands for. The mapping is the administrator's; objects cannot extend it."""
+"""`Images`: maps images to local programs. The mapping is the administrator's; objects cannot extend it."""
 
 from __future__ import annotations
 

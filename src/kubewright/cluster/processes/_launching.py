@@ -33,7 +33,7 @@ _MAX_HOSTNAME: Final = 63
 
 @dataclass(frozen=True)
 class Launched:
-    """A running container, and what other programs in it need."""
+    """A running container, and the settings for further programs in it."""
 
     process: LocalProcess
     settings: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""The memory of a container, measured from outside: no rlimit means what a memory limit of a pod means.
+"""The memory of a container, measured from outside: no rlimit is equivalent to the memory limit of a pod.
 
 RLIMIT_AS and RLIMIT_DATA count addresses that a program has reserved. Go, Java and programs with many threads reserve
 far more than they use, so either limit ends them while they are small.

@@ -1,4 +1,4 @@
-"""Where the volumes of a container appear: in a mount namespace, through bubblewrap, or below a folder."""
+"""The volumes in a container: mounted in a mount namespace, mounted by bubblewrap, or linked below a folder."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _create(base: Path, parts: Sequence[str]) -> None:
 def planned(binds: Sequence[Bind], root: Path) -> Mounts:
     """Returns the mounts of a container. Raises OutsideError for a target that cannot be mounted.
 
-    Folders of this machine that get new entries are opened: they are replaced by a folder in memory that shows the same
+    A folder of this machine that gets new entries (`opened`) is replaced by a folder in memory that shows the same
     entries. Nothing is created on the disks of this machine.
     """
     resolved = sorted(((_target(bind.target), bind) for bind in binds), key=lambda pair: pair[0].count("/"))

@@ -43,7 +43,7 @@ class ProcessNode(FakeNode):
 
     Args:
         client: the administrator's client. Its server must be on this machine, unless `allow_remote`.
-        images: which program an image stands for. Nothing else runs.
+        images: the programs of images. Nothing else runs.
         plan: the behavior of pods without a mapped image.
         credentials: for logs, exec, attach and port-forwarding: `cluster.node_credentials(name)`. Default: not served.
         api_server: returns where programs find the API server. Default: that of the client.

@@ -97,5 +97,5 @@ class Attachment:
         return await self._process.wait()
 
     async def close(self) -> None:
-        """Lets go of the process."""
+        """Detaches from the process."""
         self.end()

@@ -93,7 +93,7 @@ class PodWorker:
             self.changed()
 
     def changed(self) -> None:
-        """Has the status written."""
+        """Requests a write of the status."""
         self._dirty.set()
 
     # Containers
@@ -263,12 +263,12 @@ class PodWorker:
                 await asyncio.gather(self._containers[state.name], return_exceptions=True)
 
     def leave(self) -> None:
-        """Starts no container again and writes no status any more: the node ends, not the pod."""
+        """Stops restarting containers and writing the status, because the node ends, not the pod."""
         self._has_left = True
         self.ending.set()
 
     def abort(self) -> None:
-        """Kills the pod, which does not exist any more, and removes its files."""
+        """Kills the processes of a pod that no longer exists, and removes its files."""
         self.ending.set()
         for worker in self.workers.values():
             worker.kill()

@@ -25,7 +25,7 @@ _OK: Final = range(200, 400)
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of a probe after a check. `decided` says that the thresholds are reached."""
+    """The result of a probe after a check. `decided`: whether the threshold is reached."""
 
     healthy: bool
     decided: bool
@@ -34,7 +34,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class ProbeTarget:
-    """A container, the address of its pod, and the ports of this machine for its ports, if they are other ones."""
+    """A container, the address of its pod, and the ports of this machine for its ports, if they differ."""
 
     container: core.Container | core.EphemeralContainer
     address: str

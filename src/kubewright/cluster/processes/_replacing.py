@@ -29,7 +29,7 @@ _SYSTEM: Final = (
     "/etc/alternatives",
     "/etc/perl",
 )
-# Files and folders whose names begin so: what every program, and every Python program, loads.
+# Prefixes of files and folders that every program, or every Python program, loads.
 _PREFIXES: Final = ("/etc/ld.so.", "/etc/python")
 _COMMON: Final = ("/", "/usr", "/usr/local")
 

@@ -55,7 +55,7 @@ class ProcessRunner:
         return True
 
     def forget(self, uid: str) -> None:
-        """Kills the processes of a pod that does not exist any more."""
+        """Kills the processes of a pod that no longer exists."""
         self._unmapped.pop(uid, None)
         if (worker := self._pods.pop(uid, None)) is not None:
             worker.abort()

@@ -34,14 +34,14 @@ class ServiceAccounts(Plugin):
         self._state = state
 
     def handles(self, attributes: Attributes) -> bool:
-        """Returns whether it is a new pod, or an ephemeral container."""
+        """Returns whether the write creates a pod, or adds an ephemeral container."""
         if attributes.type.qualified != "pods":
             return False
         creates = attributes.operation == "CREATE" and not attributes.subresource
         return creates or (attributes.operation == "UPDATE" and attributes.subresource == "ephemeralcontainers")
 
     async def mutate(self, attributes: Attributes) -> None:
-        """Changes a new pod. Waits shortly for the default account of a new namespace. Raises a 403."""
+        """Changes a new pod. Waits briefly for the default account of a new namespace. Raises a 403."""
         assert attributes.object is not None
         if attributes.operation != "CREATE":
             return
@@ -110,7 +110,7 @@ def _is_mirror(pod: JSONObject) -> bool:
 
 
 def _of_mirror(spec: JSONObject) -> Iterator[str]:
-    """Yields what a mirror pod may not have."""
+    """Yields the references that a mirror pod must not have."""
     if spec.get("serviceAccountName"):
         yield "a mirror pod may not reference service accounts"
     volumes: list[dict[str, Any]] = spec.get("volumes") or []

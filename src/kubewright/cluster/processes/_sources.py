@@ -50,7 +50,7 @@ class Sources:
             raise InvalidReference(f"cannot read {kind.__name__.lower()} {namespace}/{name}: {error.reason}") from error
 
     def follow(self, kind: Kind, namespace: str, name: str, changed: Callable[[], None]) -> Callable[[], None]:
-        """Calls back after each change of the object. Returns a function that ends this."""
+        """Calls `changed` after each change of the object. Returns a function that ends the subscription."""
         key = (kind, namespace, name)
         followed = self._followed.get(key)
         if followed is None:

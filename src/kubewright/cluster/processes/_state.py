@@ -31,7 +31,7 @@ class Terminated:
 
 @dataclass
 class ContainerState:
-    """What is known about a container. Its worker changes it; the status is built from it.
+    """The state of a container. Its worker changes it, and the status of the pod is built from it.
 
     Without an `image` it is simulated. `done` means that it will not be started again.
     """

@@ -17,7 +17,7 @@ Status = dict[str, Any]
 
 @dataclass
 class PodState:
-    """What is known about a pod on this node. `failure` is the reason and message of a pod that failed as a whole."""
+    """The state of a pod on this node. `failure` is the reason and message of a pod that failed as a whole."""
 
     address: str
     host_address: str

@@ -33,7 +33,7 @@ class VolumeFailure(Exception):
 
 @dataclass(frozen=True)
 class VolumeSettings:
-    """The folders of a node: `claims` keeps those of claims, hostPath volumes are below `host_root`."""
+    """The folders of a node: `claims` has the folders of claims, `host_root` those of hostPath volumes."""
 
     claims: Path
     host_root: Path | None
@@ -44,8 +44,8 @@ class VolumeSettings:
 class PodVolumes:
     """Creates the folders of a pod's volumes, and rewrites files when their sources change.
 
-    `address` returns the address of the pod. Files of ConfigMaps, Secrets, tokens and the downward API are replaced
-    together and at once.
+    `address` returns the address of the pod. The files of a ConfigMap, Secret, token or downward API volume are
+    replaced together, atomically.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class PodVolumes:
         return found is not None and any(getattr(found, kind) is not None for kind in _WRITTEN)
 
     async def prepare(self) -> None:
-        """Provides all volumes. Raises `VolumeFailure`; call it again then."""
+        """Provides all volumes. Raises `VolumeFailure`: call it again to retry."""
         for volume in self.pod.spec.volumes or ():
             self._paths[volume.name] = await self._provide(volume)
         self._follow()

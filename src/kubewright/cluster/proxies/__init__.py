@@ -2,7 +2,7 @@
 
 Requests, responses and errors are those of kube-apiserver, with these differences: bodies of requests have the limit of
 all requests, links in HTML pages of more than 1 MiB are not rewritten, and pods may have loopback addresses if the
-cluster runs them (`service_range`). Simulated pods, whose address is none of this machine, are rejected with 501.
+cluster runs them (`service_range`). Requests to simulated pods, which have no address on this machine, get a 501.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where a proxied request goes: the address of a pod, or of a pod behind a Service."""
+"""The destination of a proxied request: the address of a pod, or of a pod behind a Service."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Location(msgspec.Struct, frozen=True):
 def location_of(state: State, call: Call) -> Location:
     """Returns the program behind a pod or Service, named as `name`, `name:port` or `scheme:name:port`.
 
-    Raises the failures of kube-apiserver, and a 501 for an address that is none of this machine.
+    Raises the failures of kube-apiserver, and a 501 for an address that does not belong to this machine.
     """
     what = call.type.kind.lower()
     parts = call.name.split(":")

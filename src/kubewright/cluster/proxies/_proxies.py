@@ -80,7 +80,7 @@ class Proxies:
         return await _answered(call, response, body, location, path)
 
     async def close(self) -> None:
-        """Waits until connections that are being closed are closed."""
+        """Waits until all closing connections are closed."""
         await asyncio.gather(*self._closing, return_exceptions=True)
 
     def _close(self, origin: HttpOrigin) -> None:
@@ -229,7 +229,7 @@ class _Page:
                 yield read
 
     def may_stall(self) -> bool:
-        """Whether the stream may stop: the program is another one."""
+        """Returns True: the program is not under the control of this cluster."""
         return True
 
     def close(self) -> None:

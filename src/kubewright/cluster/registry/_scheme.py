@@ -1,4 +1,4 @@
-"""Which kinds a request body may have: those that the real server's schemes contain.
+"""The kinds that a request body may have: those in the schemes of the real server.
 
 A scheme is the real server's table of kinds. Objects and DeleteOptions are decoded with different ones. A body of a
 known, but wrong kind is a conversion error; a body of an unknown kind is not registered.
@@ -17,7 +17,7 @@ __all__ = ["check_delete_options", "wrong_kind"]
 
 _META: Final = "meta.k8s.io/v1"
 _UNVERSIONED: Final = frozenset({"APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"})
-"""Kinds that every version of every group has, also unknown ones."""
+"""Kinds in every version of every group, even of unknown groups."""
 _OPTIONS: Final = frozenset({"CreateOptions", "DeleteOptions", "UpdateOptions"})
 _IN_EVERY_VERSION: Final = _OPTIONS | {"GetOptions", "ListOptions", "PatchOptions", "WatchEvent"}
 """Kinds that every version of a built-in group has."""

@@ -46,5 +46,5 @@ class Upkeep:
             state.storage.advance()  # kube-apiserver writes the compacted revision to etcd
             self._wait(state, seconds)
 
-        # Deferrable: nothing that waits for something in virtual time may wait for a compaction.
+        # Deferrable: virtual time must not advance only to reach a compaction.
         self._timer = state.clock.call_later(seconds, compact, deferrable=True)

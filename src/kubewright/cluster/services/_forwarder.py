@@ -36,7 +36,7 @@ _MAX_PORTS: Final = 5000
 
 
 class _ListenAddress(NamedTuple):
-    """Where a port of a Service must listen."""
+    """The address at which a port of a Service must listen."""
 
     host: str
     port: int

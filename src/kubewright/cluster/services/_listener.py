@@ -40,13 +40,13 @@ class Listener:
     """A port that forwards connections.
 
     Targets are used in turn. If one does not accept the connection, the next one is tried; if none does, the connection
-    is reset. Connections stay with their target when targets change. With `affinity` seconds, connections of one
-    address lead to the same target as long as it exists, until no new one arrives for this time.
+    is reset. Connections stay with their target when targets change. With `affinity`, connections from one address
+    lead to the same target while it exists, until none has arrived for that many seconds.
     """
 
     def __init__(self, targets: Callable[[], Sequence[Target]], limit: Limit, *, affinity: float | None = None) -> None:
         self.address = Target("", 0)
-        """Where it listens."""
+        """The address that it listens on."""
         self._targets = targets
         self._limit = limit
         self._affinity = affinity
@@ -57,7 +57,7 @@ class Listener:
 
     @property
     def busy(self) -> bool:
-        """Whether it has open connections."""
+        """Whether the listener has open connections."""
         return bool(self._connections)
 
     async def listen(self, host: str, port: int) -> bool:

@@ -1,4 +1,4 @@
-"""Where a port of a Service leads: the addresses of its pods, or of its EndpointSlices."""
+"""The targets of a port of a Service: the addresses of its pods, or of its EndpointSlices."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def register(operator: kw.Operator) -> None:
 
 
 def _deployment_of(pod: core.Pod, reader: Reader) -> list[ObjectKey]:
-    """Yields the Deployment of a deleted pod: with the strategy Recreate it waits for that."""
+    """Returns the Deployment of a deleted pod: with the strategy Recreate, it waits until its old pods are gone."""
     for owner in pod.metadata.owner_references:
         if owner.kind == "ReplicaSet" and (found := reader.read(apps.ReplicaSet, owner.name, pod.metadata.namespace)):
             return [

@@ -39,7 +39,7 @@ class _Address(NamedTuple):
 
 
 class _Key(NamedTuple):
-    """The slices of one Endpoints differ by these."""
+    """The fields by which the slices of one Endpoints object differ."""
 
     family: str
     ports: tuple[_Port, ...]

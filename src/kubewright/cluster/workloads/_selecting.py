@@ -87,7 +87,7 @@ class SelectorIndex(Generic[O]):
 
 
 def _required(requirements: Sequence[Requirement]) -> dict[str, tuple[str, ...]]:
-    """Returns labels and values that every match has: all that allow one value, else the first that allows several."""
+    """Returns labels that every match has, with their values: all with one value, else the first with several."""
     positive = {one.key: one.values for one in requirements if one.operator in _POSITIVE}
     single: dict[str, tuple[str, ...]] = {key: values for key, values in positive.items() if len(values) == 1}
     return single or dict(itertools.islice(positive.items(), 1))

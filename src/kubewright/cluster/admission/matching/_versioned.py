@@ -1,4 +1,4 @@
-"""`VersionedObject`: the object of a write in a requested version. `Reinvocations`: who runs a second time."""
+"""`VersionedObject`: the object of a write in a requested version. `Reinvocations`: the webhooks to run again."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Reinvocations:
     def __init__(self) -> None:
         self.last_object: JSONObject | None = None
         self.called: set[str] = set()
-        """Those that ran since the last change and ask for reinvocation."""
+        """The keys of those that ran since the last change and ask for reinvocation."""
         self.due: set[str] = set()
 
     def schedule(self) -> None:

@@ -181,7 +181,7 @@ _SOURCES: Final[dict[str, Callable[[JSONObject, str], list[FieldError]]]] = {
     "resource": _resource,
     "containerResource": _container_resource,
 }
-"""The sources of a metric, in the order in which the real server looks at them. It validates only the first one."""
+"""The sources of a metric, in the order in which the real server checks them. It validates only the first one."""
 
 
 def _target(source: JSONObject, path: str) -> list[FieldError]:

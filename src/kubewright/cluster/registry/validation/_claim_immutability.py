@@ -79,7 +79,7 @@ def immutable_claim_template_errors(spec: JSONObject, old: JSONObject) -> list[F
 
 
 def _as_go(value: Any, type_: _Type | None) -> Any:
-    """A value as the real server quotes it: a Go struct without JSON names, with all its fields."""
+    """Returns a value as the real server quotes it: a Go struct without JSON names, with all its fields."""
     if type_ is None or value is None:
         return value
     if isinstance(value, list):

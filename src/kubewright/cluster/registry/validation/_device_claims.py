@@ -205,7 +205,7 @@ def _user_errors(user: JSONObject, path: str) -> list[FieldError]:
 
 
 def _device_id(device: JSONObject) -> dict[str, str]:
-    """The identity of a device, as the real server quotes it."""
+    """Returns the identity of a device, as the real server quotes it."""
     return {name: device.get(name[0].lower() + name[1:]) or "" for name in ("Driver", "Pool", "Device", "ShareID")}
 
 

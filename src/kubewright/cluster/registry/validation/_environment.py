@@ -1,4 +1,4 @@
-"""Validation of the environment variables of containers, and of what they refer to, in kube-apiserver's order."""
+"""Validation of the environment variables of containers, and of their references, in kube-apiserver's order."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def event_update_errors(event: JSONObject, old: JSONObject) -> list[FieldError]:
 
 
 def _shown(name: str, value: Any) -> Any:
-    """A value as the real server quotes it: a Go struct without JSON names."""
+    """Returns a value as the real server quotes it: a Go struct without JSON names."""
     if name in _OBJECTS:
         if value is None and name == "related":
             return None

@@ -1,4 +1,4 @@
-"""Validation of the status of a Job. A rule applies only if a field changed that it concerns."""
+"""Validation of the status of a Job. A rule applies only if one of its fields has changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TERMINAL: Final = ("Failed", "Complete", "FailureTarget")
 
 
 class _Status:
-    """The status of a Job, with the answers that rules ask for."""
+    """The status of a Job, with the derived values that the rules use."""
 
     def __init__(self, job: JSONObject) -> None:
         self.fields: JSONObject = job.get("status") or {}
@@ -45,7 +45,7 @@ def job_status_errors(job: JSONObject, old: JSONObject) -> list[FieldError]:
 
 
 def _condition(problem: str) -> FieldError:
-    """The real server does not show the conditions."""
+    """Returns an error of the conditions, which the real server does not quote."""
     return FieldError("FieldValueInvalid", "status.conditions", f"Invalid value: {problem}")
 
 

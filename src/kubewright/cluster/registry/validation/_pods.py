@@ -96,7 +96,7 @@ def new_pod_errors(obj: JSONObject) -> list[FieldError]:
 
 
 def _tokens(spec: JSONObject) -> list[FieldError]:
-    """Rejects projected tokens of a pod, not of a template, that has no service account."""
+    """Rejects projected tokens of a pod without a service account. Templates may have them."""
     if spec.get("serviceAccountName"):
         return []
     text = "must not be specified when serviceAccountName is not set"

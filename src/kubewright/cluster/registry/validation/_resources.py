@@ -151,7 +151,7 @@ def _is_native(name: str) -> bool:
 
 
 def is_extended(name: str) -> bool:
-    """Returns whether a resource has a domain of its own."""
+    """Returns whether a resource has its own domain."""
     if _is_native(name) or name.startswith("requests."):
         return False
     return not qualified_name_problems(f"requests.{name}")

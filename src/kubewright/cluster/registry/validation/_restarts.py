@@ -1,4 +1,4 @@
-"""Validation of what restarts containers: their policies, exit codes, and changes of their resources."""
+"""Validation of restarts of containers: policies, rules for exit codes, and changes of resources."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MAX_CODES: Final = 255
 def restart_errors(container: JSONObject, path: str, *, init: bool = False) -> list[FieldError]:
     """Validates the restart policy of a container, and its rules for exit codes.
 
-    As on the real server, rules of an init container without a policy are not looked at.
+    As on the real server, the rules of an init container without a policy are not validated.
     """
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or ()
     place, errors = f"{path}.restartPolicyRules", list[FieldError]()
@@ -56,7 +56,7 @@ def restart_errors(container: JSONObject, path: str, *, init: bool = False) -> l
 
 
 def resize_errors(policies: Sequence[JSONObject], path: str, restart_policy: str) -> list[FieldError]:
-    """Validates what happens at a change of resources. Containers that never restart cannot be restarted for it."""
+    """Validates the resize policies. A container that never restarts cannot be restarted for a resize, either."""
     errors: list[FieldError] = []
     seen: set[str] = set()
     for index, each in enumerate(policies):

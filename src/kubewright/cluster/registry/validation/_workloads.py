@@ -77,7 +77,7 @@ def _bounds(bounds: JSONObject, path: str, *, most: bool) -> list[FieldError]:
 
 
 def replica_set_errors(spec: JSONObject) -> list[FieldError]:
-    """Validates the spec of a ReplicaSet. As on the real server, an empty selector is blamed on a deployment."""
+    """Validates the spec of a ReplicaSet. As on the real server, the error of an empty selector names a deployment."""
     errors = at_least_zero(spec, "replicas", "spec") + at_least_zero(spec, "minReadySeconds", "spec")
     return errors + _selector(spec, "deployment") + _template(spec, "ReplicaSet")
 
