@@ -1,4 +1,4 @@
-"""The explorer: finds crash, staleness and misoperation bugs of an operator, without code of the user.
+"""The explorer: finds crash, staleness and misoperation bugs of an operator, without any code for tests.
 
     report = await explore(operator, samples=["example-foo.yaml"], minutes=5)
     assert report.findings == []
@@ -6,7 +6,7 @@
 `run_exploration` is the same without an event loop.
 
 It runs the operator thousands of times on embedded clusters in virtual time: stories from the samples and the schema,
-undisturbed and with faults at every write. Oracles compare the ends of the runs. Each finding has a plan, which
+undisturbed and with faults at every write. Oracles compare the final states of the runs. Each finding has a plan, which
 `replay` runs again.
 
 The rooms below this one, in the order of their imports: `model` (plans, outcomes, findings), `worlds` (comparable

@@ -89,12 +89,12 @@ def run_exploration(
         target: the file or module of the operator; `foo.py:name` selects one of several. Or the operator itself.
         samples: YAML files or folders with at least one object that the operator reconciles.
         minutes: how long to explore.
-        runs: the most runs. Default: no limit.
-        seed: varies the circumstances of the runs. The same seed has the same findings, if the time suffices.
+        runs: the maximum number of runs. Default: no limit.
+        seed: varies the circumstances of the runs. The same seed yields the same findings, if there is enough time.
         workers: processes that run in parallel.
         operations: YAML files with further steps of users.
-        resume: a file that keeps what has run. The next exploration with this file continues, unless the program, the
-            samples or the seed have changed.
+        resume: a file that stores the progress. The next exploration with this file continues, unless the program, the
+        samples or the seed have changed.
         progress: called with the report so far.
 
     Raises `ExploreError` if the operator or its samples cannot be used, and `LoadError` if there is no operator.

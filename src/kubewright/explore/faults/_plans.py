@@ -18,17 +18,17 @@ _HOUR: Final = 3600.0
 _ONE_SHOT: Final = frozenset({"jobs.batch", "pods", "events", "persistentvolumeclaims", "namespaces"})
 """Children that an operator need not create again."""
 _FINISHING: Final = frozenset({"jobs.batch", "pods"})
-"""Children that are done at some time. A late watch shows that of a deleted object as that of the present one."""
+"""Children that finish. With a late watch, the child of a deleted object looks like that of the present one."""
 _CONTROLLERS: Final = "kube-controller-manager"
 _BLINK: Final = 0.2
 _ERROR: Final = 300
-"""The status from which on a write has no effect."""
+"""Writes with this HTTP status, or a higher one, had no effect."""
 _OUTDATED: Final = 2
-"""The first writes of a clean-up before which the caches of a standby may stop."""
+"""How many of the first writes of a cleanup are tried. The caches of a standby stop before such a write."""
 _LIKELY: Final = 2
-"""The rank of faults that are tried with further stories."""
+"""The highest rank of faults that are tried with further stories."""
 _SAME: Final = 3
-"""Writes of the same kind in one step that are tried; further ones lead to the same situations."""
+"""How many writes of the same kind in one step are tried: further ones lead to the same situations."""
 
 
 def plans_of(story: Story, outcome: Outcome, subject: Key) -> list[Plan]:
@@ -73,10 +73,10 @@ def crashes_of(story: Story, outcome: Outcome, seconds: float = _HOUR) -> list[P
 
 
 def outdated_of(story: Story, outcome: Outcome) -> list[Plan]:
-    """Returns the plans in which a standby takes over that has seen the deletion of an object, but not its return.
+    """Returns the plans in which the standby that takes over has seen the deletion of an object, but not its return.
 
-    It acts on the former object, whose name the new one has. A correct operator distinguishes them by their uid. Only
-    operators that write data of their own are disturbed: everything else is made again.
+    The standby acts on the former object, which has the same name as the new one. A correct operator distinguishes them
+    by uid. Only operators that write data of their own are disturbed: everything else is created again.
     """
     deleted = next((number for number, step in enumerate(story.steps) if isinstance(step, Delete)), len(story.steps))
     cleaning = [sent for sent in outcome.requests if sent.step == deleted]
@@ -128,7 +128,7 @@ def _at_call(called: Sent) -> Iterator[tuple[int, Fault]]:
 
 
 def _at_read(read: Sent) -> Iterator[tuple[int, Fault]]:
-    """Yields the faults of a read: an operator must not take a failure for an object that does not exist."""
+    """Yields the faults of a read: an operator must not conclude from a failure that an object does not exist."""
     yield 1, Fault("read-fail", read.number, status=500)
     yield 2, Fault("read-forbidden", read.number, seconds=300.0)
 
@@ -141,7 +141,7 @@ def _at_steps(story: Story, outcome: Outcome, subject: Key) -> Iterator[tuple[in
             continue
         yield 1, Fault("downtime", number, seconds=120.0)
         yield 4, Fault("downtime", number, seconds=4 * _HOUR)
-        # Until an operator knows that its object is gone, it creates the children again, as often as they are deleted.
+        # Until an operator knows that its object is gone, it creates the children again each time they are deleted.
         blind = _is_deleted_before_rest(story.steps[number:])
         for resource in watched:
             short = blind and (resource == subject[0] or resource in _FINISHING)
@@ -194,7 +194,7 @@ def _edits(key: Key, obj: dict[str, Any], outcome: Outcome) -> list[tuple[tuple[
 
 
 def _later(key: Key, outcome: Outcome) -> tuple[tuple[str | int, ...], Any] | None:
-    """Returns a field of a child that the operator changes in the story, and its later value: surely a valid one."""
+    """Returns a field of a child that the operator changes in the story, and its later value, which must be valid."""
     for write in outcome.writes:
         if write.key != key or write.actor != "operator" or write.before is None or write.after is None:
             continue

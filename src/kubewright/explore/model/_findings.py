@@ -15,11 +15,11 @@ class Finding(msgspec.Struct, frozen=True):
     oracle: str
     """The name of the oracle, such as `same-end-state`."""
     summary: str
-    """What is wrong, in one sentence."""
+    """The problem, in one sentence."""
     details: tuple[str, ...] = ()
     """The differences, one per line."""
     subject: str = ""
-    """What it is about. Findings of the same oracle and subject are the same bug."""
+    """The subject of the finding. Findings with the same oracle and subject are the same bug."""
     plan: Plan | None = None
     story: tuple[str, ...] = ()
     """The run as a story, one event per line."""
@@ -29,5 +29,5 @@ class Finding(msgspec.Struct, frozen=True):
 
     @property
     def identity(self) -> tuple[str, str]:
-        """What makes it the same finding as another one."""
+        """The value by which findings of the same bug are recognized."""
         return (self.oracle, self.subject)

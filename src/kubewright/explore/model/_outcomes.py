@@ -1,4 +1,4 @@
-"""`Outcome`: what happened in a run."""
+"""`Outcome`: the requests, writes, objects and errors of a run."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Failure(msgspec.Struct):
     traceback: str = ""
     during_fault: bool = False
     parsing: bool = False
-    """Whether the program could not parse a value, and does not raise on purpose."""
+    """Whether the program failed to parse a value by mistake. False if it rejects the value on purpose."""
 
 
 class Checkpoint(msgspec.Struct):
@@ -88,7 +88,7 @@ class Checkpoint(msgspec.Struct):
 
 
 class Outcome(msgspec.Struct):
-    """What happened in a run."""
+    """The requests, writes, objects and errors of a run."""
 
     checkpoints: list[Checkpoint] = []
     requests: list[Sent] = []

@@ -1,4 +1,4 @@
-"""`Plan`: what a run does. A story of a user, and faults."""
+"""`Plan`: the story of a user, and the faults of a run."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ class Delete(msgspec.Struct, frozen=True, tag="delete", tag_field="do"):
 
 
 class Wait(msgspec.Struct, frozen=True, tag="wait", tag_field="do", omit_defaults=True):
-    """Waits until the cluster is quiet, and takes a checkpoint. With `rest`, so many seconds pass afterwards."""
+    """Waits until the cluster is quiet, and takes a checkpoint. Then `rest` seconds pass."""
 
     rest: float = 0
 
 
 class Pause(msgspec.Struct, frozen=True, tag="pause", tag_field="do"):
-    """Lets so many seconds pass, without waiting for the operator."""
+    """Lets this many seconds pass, without waiting for the operator."""
 
     seconds: float
 
@@ -98,7 +98,7 @@ class Pause(msgspec.Struct, frozen=True, tag="pause", tag_field="do"):
 class Restart(msgspec.Struct, frozen=True, tag="restart", tag_field="do", omit_defaults=True):
     """The operator is killed, and started again after a second.
 
-    With `left`, it then finds these objects, which a process with another hash seed has left, in place of `made`.
+    With `left`, the new process finds these objects in place of `made`: a process with another hash seed has left them.
     """
 
     left: tuple[tuple[str, dict[str, Any]], ...] = ()
@@ -123,7 +123,7 @@ class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
     Faults of requests (`crash`, `fail`, `lost`, `hang`, `conflict`, `forbidden`, `webhook-down`, `takeover`) occur at
     the operator's write number `at`, counted from 1; `external-crash` and `external-fail` at the call number `at` of an
     external system; `read-fail` and `read-forbidden` at its read number `at`, without watches. The others occur at the
-    step number `at` of the story, counted from 0. Watches are slow from before that step, and a `downtime` contains it.
+    step number `at` of the story, counted from 0. Slow watches begin before that step, and a `downtime` includes it.
     `restart`, `edit`, `remove` and `label` follow a `Wait`. With `until`, a `takeover` begins at the write `at`, which
     the standby no longer sees, and the standby takes over after the write `until`.
     """
@@ -152,7 +152,7 @@ class Conditions(msgspec.Struct, frozen=True, omit_defaults=True):
     latency: float = 0.004
     """Virtual seconds of each request."""
     addresses: int = 0
-    """Which ranges the cluster allocates addresses from."""
+    """Selects the ranges that the cluster allocates addresses from."""
     unready: bool = False
     """Whether pods run but never become ready."""
     hash_seed: int = 0
@@ -160,7 +160,7 @@ class Conditions(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one run does. The same plan always has the same outcome, if the operator is deterministic."""
+    """The steps and faults of one run. The same plan always has the same outcome if the operator is deterministic."""
 
     story: Story
     faults: tuple[Fault, ...] = ()

@@ -1,7 +1,7 @@
-"""Oracles: pure functions that say what is wrong with a run, without code of the user.
+"""Oracles: pure functions that find what is wrong with a run, without code of the user.
 
-Each takes outcomes and returns findings; none is a violation by design of a correct operator. `judge_undisturbed` and
-`judge_disturbed` apply all that fit.
+The docstring of an oracle states the property that it checks: every correct operator has it. An oracle takes outcomes
+and returns findings. `kubewright.explore.search` selects the oracles that apply to a run.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def orphans(outcome: Outcome, checkpoint: Checkpoint, masks: Masks | None = None
 
 
 def _has_items(key: Key, obj: dict[str, Any], masks: Masks) -> bool:
-    """Returns whether an external system still stores something. Numbers are counters, and no items."""
+    """Returns whether an external system still stores something. Numbers are counters, not items."""
     return key[0].startswith(EXTERNAL) and any(
         held and not isinstance(held, int | float) and not masks.hides(key, ("state", name))
         for name, held in obj["state"].items()

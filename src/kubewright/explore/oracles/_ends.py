@@ -70,10 +70,10 @@ def compared(
         actual_run: its run.
         masks: the learned masks.
         oracle: the name of the finding.
-        summary: what is wrong if they differ.
+        summary: the summary of the finding if they differ.
         subject: the custom resource. Explanations in its status may differ.
-        history: whether the run has a past that the reference has not: counters and lists in the status may differ,
-            and Jobs that are done may be left.
+        history: whether the run has a past that the reference does not have: counters and lists in the status may
+            differ, and finished Jobs may be left.
         only: the objects to compare. Default: all.
     """
     wanted = canonical(expected.world, expected_run.writes, names=masks.names)
@@ -101,7 +101,7 @@ def compared(
 
 
 def _is_explanation(difference: Difference, subject: Key) -> bool:
-    """Returns whether words in a status differ, which depend on the way to the state."""
+    """Returns whether an explanation in a status differs: it depends on how the state was reached."""
     parts = difference.path.split("/")
     return difference.key[0] == subject[0] and parts[1:2] == ["status"] and parts[-1] in _WORDS
 
@@ -118,7 +118,7 @@ def _is_history(difference: Difference, subject: Key) -> bool:
 
 
 def _is_finished_job(difference: Difference) -> bool:
-    """Returns whether a Job is left that is done: an operator may keep the Job of a former value as a record."""
+    """Returns whether a finished Job is left: an operator may keep the Job of a former value as a record."""
     if difference.path or not difference.extra or difference.key[0] != "jobs.batch":
         return False
     conditions = difference.actual.get("status", {}).get("conditions", [])

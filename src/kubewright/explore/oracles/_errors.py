@@ -31,7 +31,7 @@ def exceptions(outcome: Outcome, *, plain: bool = False) -> list[Finding]:
 
     Args:
         outcome: the run.
-        plain: whether no program has a reason to reject a value of the run. It must then parse all of them.
+        plain: whether no program has a reason to reject a value of the run. The operator must then parse all of them.
     """
     for failure in outcome.failures:
         if failure.type == "NotDeclared":

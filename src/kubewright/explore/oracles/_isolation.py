@@ -47,7 +47,7 @@ def made_for_others(outcome: Outcome, world: World) -> frozenset[Key]:
 
 
 def serves_others(outcome: Outcome, world: World) -> bool:
-    """Returns whether an object of the user exists that is not the last one, and that the operator writes to."""
+    """Returns whether the operator writes to an existing object of the user other than the last one."""
     given = _made_by_user(outcome)
     written = {write.key for write in outcome.writes if write.actor == "operator"}
     return any(write.key in written and write.key in world for write in given if write.key != given[-1].key)

@@ -16,16 +16,16 @@ from kubewright.explore.worlds import IDLE_SECONDS, unlike
 __all__ = ["actions_after_a_time", "postponed"]
 
 _FEW: Final = 3
-"""Times that are not yet a period."""
+"""Up to this many times are not a period."""
 _LONGEST: Final = 2 * 3600.0
 Action: TypeAlias = tuple[str, str]
-"""What the operator does, such as `deleted` and a resource."""
+"""An action of the operator, such as `deleted`, and the resource."""
 
 
 def actions_after_a_time(outcome: Outcome, subject: Key) -> dict[Action, list[float]]:
-    """Returns what the operator does after a time without any write, and the seconds since the creation.
+    """Returns the operator's actions after a time without any write, with their times in seconds since the creation.
 
-    What it does again and again is left out: it need not happen at a certain time.
+    Actions that it repeats are left out: they need not happen at a certain time.
     """
     idle: dict[Action, list[float]] = defaultdict(list)
     last: float | None = None
@@ -37,7 +37,7 @@ def actions_after_a_time(outcome: Outcome, subject: Key) -> dict[Action, list[fl
 
 
 def postponed(expected: Outcome, actual: Outcome, subject: Key, seconds: float) -> list[Finding]:
-    """The operator does the same within a time although it is restarted.
+    """Restarts of the operator do not postpone its actions.
 
     Args:
         expected: the run without restarts.
@@ -62,7 +62,7 @@ def postponed(expected: Outcome, actual: Outcome, subject: Key, seconds: float) 
 
 
 def _actions(outcome: Outcome, subject: Key) -> Iterator[tuple[float, Action | None]]:
-    """Yields the seconds since the creation of the subject, and what the operator did, for each write.
+    """Yields, for each write, the seconds since the creation of the subject, and the action of the operator.
 
     Writes that change nothing but times are left out.
     """

@@ -180,8 +180,8 @@ def _why(workload: dict[str, Any]) -> tuple[str, ...]:
 def refuses(usual: Outcome, changed: Outcome, subject: Key, *, text: bool) -> bool:
     """Returns whether the operator refuses a value: it may then keep the state of the last value that it accepted.
 
-    It does so if it is ready with the usual value and not with this one. If the value is a string, such as the name of
-    an object that does not exist, it also does so if it creates nothing.
+    It refuses a value if the object is ready with the usual value and not with this one. If the value is a string, such
+    as the name of an object that does not exist, it also refuses it if it creates nothing.
 
     Args:
         usual: a fresh start with the usual value.

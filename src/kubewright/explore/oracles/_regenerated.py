@@ -28,8 +28,8 @@ def regenerated(
 ) -> list[Finding]:
     """A generated value stays when the user changes a field that does not concern it.
 
-    All runs have the same seed. A field concerns a value if a start with another value of the field generates another
-    one from the same chance, such as a password of another length, or if the user asks for a new value with it.
+    All runs have the same seed. A field concerns a generated value if a start with another value of the field generates
+    another one from the same randomness, such as a longer password, or if the user requests a new value with the field.
 
     Args:
         outcome: the run with the change. Its first two checkpoints are before and after the change.
@@ -64,7 +64,7 @@ def regenerated(
 
 
 def _generated(world: World, masks: Masks) -> Iterator[tuple[Key, tuple[str, ...]]]:
-    """Yields the masked values in objects that are strings and depend on chance."""
+    """Yields the masked values in objects that are strings and depend on randomness."""
     for resource, path in sorted(masks.leaves):
         if path[0] in ("status", "metadata"):
             continue

@@ -10,14 +10,14 @@ from kubewright.explore.worlds import scrubbed
 __all__ = ["written_at_rest"]
 
 _FEW = 3
-"""Writes of an object in an hour that are not yet a pattern."""
+"""Up to this many writes of an object in an hour are not a pattern."""
 
 
 def written_at_rest(outcome: Outcome, checkpoint: Checkpoint) -> list[Finding]:
     """While nothing changes, the operator does not write the same object again and again.
 
-    Writes on a schedule are no violation: they create or delete objects, or change more than times. So only writes
-    count that change nothing but times, or that change a value back and forth.
+    Writes on a schedule are not a violation: they create or delete objects, or change more than times. So the oracle
+    counts only writes that change nothing but times, or that change a value back and forth.
     """
     requests = outcome.requests[slice(*checkpoint.rest)]
     if any(sent.verb in ("create", "delete") and sent.status < 300 for sent in requests):

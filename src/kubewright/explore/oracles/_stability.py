@@ -1,4 +1,4 @@
-"""What an operator makes once: no restart and no retry makes it again."""
+"""Objects and values that an operator makes once: no restart or retry makes them again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DELAY: Final = 5.0
 
 
 def created_again(expected: Outcome, actual: Outcome, timed: frozenset[str]) -> list[Finding]:
-    """What runs on a schedule runs no more often than in the undisturbed run, also if the last runs alone are kept.
+    """Scheduled objects are created no more often than in the undisturbed run, even if only the last ones are kept.
 
     Only creations before the last one of the undisturbed run count, because the disturbed run may take longer.
     """
@@ -44,7 +44,7 @@ def created_again(expected: Outcome, actual: Outcome, timed: frozenset[str]) -> 
 
 
 def ran_again(expected: Outcome, actual: Outcome) -> list[Finding]:
-    """No more Jobs of the operator are done than in the undisturbed run, also if it deletes them afterwards."""
+    """No more Jobs of the operator finish than in the undisturbed run, even if it deletes them afterwards."""
     usual, found = _done(expected), _done(actual)
     more = {name: uids for name, uids in found.items() if len(uids) > len(usual.get(name, ()))}
     if not more or sum(map(len, found.values())) <= sum(map(len, usual.values())):
@@ -60,7 +60,7 @@ def ran_again(expected: Outcome, actual: Outcome) -> list[Finding]:
 
 
 def _done(outcome: Outcome) -> dict[str, set[str]]:
-    """Returns the uids of the operator's Jobs that are done, by name."""
+    """Returns the uids of the operator's finished Jobs, by name."""
     made = {write.key for write in outcome.writes if write.actor == "operator" and write.before is None}
     found: dict[str, set[str]] = {}
     for write in outcome.writes:
@@ -80,9 +80,9 @@ def _created(outcome: Outcome, resource: str) -> dict[str, float]:
 def generated_again(expected: Outcome, actual: Outcome, masks: Masks) -> list[Finding]:
     """A masked value of a child, such as a password, changes no more often than in the undisturbed run.
 
-    Only values that are no times count, and only outside the status. A value that is renewed on a schedule counts until
-    its last renewal in the undisturbed run, because the disturbed run may take longer. A child that is deleted and
-    created again keeps its value if it does so in the undisturbed run.
+    Times do not count, nor does the status. A value that is renewed on a schedule counts until its last renewal in the
+    undisturbed run, because the disturbed run may take longer. A child that is deleted and created again keeps its
+    value if it does so in the undisturbed run.
     """
     wanted = _lives(expected, masks)
     for (key, path), lives in _lives(actual, masks).items():
@@ -105,7 +105,7 @@ def generated_again(expected: Outcome, actual: Outcome, masks: Masks) -> list[Fi
 
 
 class _Moment(NamedTuple):
-    """When a value was written first."""
+    """The time at which a value was first written."""
 
     time: float
     idle: bool

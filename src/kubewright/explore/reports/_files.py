@@ -33,7 +33,7 @@ def save_plan(path: Path, target: str, samples: tuple[str, ...], finding: Findin
 
 
 def load_plan(path: Path) -> PlanFile:
-    """Reads a plan. Raises ValueError for a file that is none, and OSError."""
+    """Reads a plan. Raises ValueError for a file that is not a plan, and OSError."""
     if path.stat().st_size > _LARGEST:
         raise ValueError(f"{path} is too large for a plan")
     try:

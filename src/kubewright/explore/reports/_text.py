@@ -1,4 +1,4 @@
-"""Findings and runs in words."""
+"""Findings and runs as text."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _STEP_FAULTS = frozenset(
 
 
 def step_words(step: Step) -> str:
-    """Returns a step of the user in words."""
+    """Describes a step of the user."""
     match step:
         case Create():
             metadata = step.object["metadata"]
@@ -67,7 +67,7 @@ def step_words(step: Step) -> str:
 
 
 def fault_words(fault: Fault) -> str:
-    """Returns a fault in words."""
+    """Describes a fault."""
     place = f"{fault.resource} {fault.namespace}/{fault.name}" if fault.name else fault.resource or "all kinds"
     effect = " after it took effect" if fault.after else ""
     lasting = format_duration(fault.seconds) if fault.seconds else "immediately"
@@ -179,7 +179,7 @@ def _is_shown(write: Write) -> bool:
 
 
 def finding_lines(finding: Finding, number: int, replay: str = "") -> list[str]:
-    """Returns a finding for people."""
+    """Returns a finding as text."""
     lines = [f"{number}. {finding.oracle}: {finding.summary}"]
     lines += [f"     {detail}" for detail in finding.details if detail not in finding.summary]
     if finding.plan is not None:
@@ -192,7 +192,7 @@ def finding_lines(finding: Finding, number: int, replay: str = "") -> list[str]:
 
 
 def summary_lines(report: Report) -> list[str]:
-    """Returns what was explored."""
+    """Returns a summary of the exploration."""
     lines = [
         f"{report.runs} runs in {format_duration(round(report.seconds))}; write boundaries: {report.boundaries};"
         f" fault plans: {report.executed} run, {max(report.planned - report.executed, 0)} left",

@@ -117,7 +117,7 @@ def _in_loop(
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """Takes the time from the machine without asking who calls, as the replaced `time.monotonic` does."""
+    """Takes the time from the machine directly: the replaced `time.monotonic` looks for its caller first."""
 
     time = staticmethod(time.monotonic)
 

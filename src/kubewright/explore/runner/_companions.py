@@ -1,4 +1,4 @@
-"""`Companions`: what an external system does in the cluster by itself, such as to label its pods."""
+"""`Companions`: the actions of external systems in the cluster, such as labeling pods."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def current_companions() -> Companions | None:
 class Companions:
     """Operators of simulated external systems: the ones that the `operator()` of their stand-ins returns.
 
-    They run from the start of the cluster to the end of the run. No fault concerns them. A bug in one of them would
-    make every verdict doubtful, so `check` raises it. Errors of the API are none: a companion may meet a conflict.
+    They run from the start of the cluster to the end of the run. Faults do not affect them. A bug in one of them would
+    make every verdict doubtful, so `check` raises it. API errors are not bugs: a companion may get a conflict.
     """
 
     def __init__(self, cluster: Cluster, clock: VirtualClock) -> None:

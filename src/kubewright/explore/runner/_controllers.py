@@ -1,4 +1,4 @@
-"""Which of the cluster's controllers a run needs: each one that runs takes time."""
+"""Selects the cluster's controllers that a run needs, because each of them takes time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`deterministic`: the same randomness in each run, virtual sleeps in user code, and a list of what escapes."""
+"""`deterministic`: the same randomness in each run, virtual sleeps in user code, and a list of calls that escape."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DEEPEST: Final = 40
 
 
 class Determinism:
-    """What the operator's code did that virtual time does not control."""
+    """The calls of the operator's code that virtual time does not control."""
 
     def __init__(self, folder: str, programs: Programs) -> None:
         self.found: set[str] = set()
@@ -106,7 +106,7 @@ def _noted_start(
 
 
 def _virtual_sleep(determinism: Determinism, real: Callable[..., Any]) -> Callable[..., Any]:
-    """Sleeps of user code take virtual time."""
+    """Returns a replacement for `asyncio.sleep` that takes virtual time if user code calls it."""
 
     def sleep(delay: float, result: Any = None) -> Any:
         if delay > 0 and determinism.clock is not None and determinism.is_user_code(1):

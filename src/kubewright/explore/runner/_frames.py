@@ -24,7 +24,7 @@ def write(descriptor: int, value: Any) -> None:
 
 
 def read(descriptor: int, timeout: float | None = None) -> Any:
-    """Returns the next value. Raises EOFError at the end, and TimeoutError after so many seconds."""
+    """Returns the next value. Raises EOFError at the end, and TimeoutError after `timeout` seconds."""
     end = None if timeout is None else time.monotonic() + timeout
     (size,) = _HEAD.unpack(_exactly(descriptor, _HEAD.size, end))
     if size > _LARGEST:

@@ -53,7 +53,7 @@ _LIMIT: Final = 3 * 3600.0
 """Virtual seconds within which the cluster must become quiet after the last fault."""
 _PERIOD: Final = 1200.0
 _PERIODIC: Final = 60
-"""The most changes in a period that are a schedule, and no loop. A checkpoint is then taken although they continue."""
+"""Up to this many changes in a period are a schedule, not a loop. The checkpoint is taken although they continue."""
 _READY: Final = 5.0
 """Virtual seconds until a pod is ready."""
 _DOWN: Final = 1.0
@@ -85,7 +85,7 @@ class Run:
     Args:
         target: the operator.
         conditions: the circumstances.
-        escapes: notes what is not deterministic.
+        escapes: collects the calls that are not deterministic.
         controllers: controllers of the cluster that run in addition to those of the operator's kinds; None for all.
     """
 
@@ -157,7 +157,7 @@ class Run:
             self.played += 1
 
     def outcome(self) -> Outcome | None:
-        """Returns what happened; None if the run needs controllers of the cluster that do not run.
+        """Returns the outcome so far; None if the run needs controllers of the cluster that do not run.
 
         Raises the error of a companion.
         """
@@ -257,7 +257,7 @@ class Run:
         await self.user.json_patch(type_.qualified, step.namespace, step.name, [change])
 
     async def _leave(self, step: Restart) -> None:
-        """Replaces what this process has made by what another one left."""
+        """Replaces the objects that this process has made by those that another process has left."""
         for key in step.made:
             await self.stage.other.delete(*key)
         for resource, obj in step.left:

@@ -39,7 +39,7 @@ _REVIEWS: Final = ("reviews.authorization.k8s.io", "reviews.authentication.k8s.i
 
 
 class Stage:
-    """Records the operator's writes, applies faults to them, and keeps the state of faults that last."""
+    """Records the operator's writes, applies faults to them, and keeps the state of ongoing faults."""
 
     def __init__(self, conditions: Conditions, cluster: Cluster, clock: VirtualClock, recorder: Recorder) -> None:
         self.plan = Plan(Story("", ()))
@@ -52,7 +52,7 @@ class Stage:
         self.hits: list[bool] = []
         self.over_budget = False
         self.crashed: Callable[[float], None] = lambda downtime: None
-        """Kills the operator; it is started again after so many seconds."""
+        """Kills the operator; it is started again after this many seconds."""
         self.has_standby: Callable[[], bool] = lambda: False
         """Whether the caches of a standby are in sync."""
         self.taken_over: Callable[[], None] = lambda: None
@@ -93,7 +93,7 @@ class Stage:
 
     @property
     def disturbed_until(self) -> float:
-        """The virtual time at which the last fault that lasts ends."""
+        """The virtual time at which the last ongoing fault ends."""
         return max([self._down_until, self._slow_until, *(until for *_, until, _ in self._refusing)])
 
     @property

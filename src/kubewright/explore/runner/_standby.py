@@ -31,8 +31,8 @@ SETTINGS: Final[dict[str, Any]] = {
 class Standby:
     """A replica with warm caches that runs no code of the user until it has the lease.
 
-    The first replica runs without an election: another client holds the lease in its place. A standby is therefore the
-    same for it as none.
+    The first replica runs without an election: another client holds the lease in its place. So it behaves the same with
+    and without a standby.
     """
 
     def __init__(self, cluster: Cluster, clock: VirtualClock, running: Callable[[], Running]) -> None:

@@ -218,12 +218,12 @@ class _Origin:
         self._beginnings = [(count, place + _encoded(steps[:count])) for count in (*counts, 0)]
 
     def beginnings(self) -> Iterator[tuple[int, bytes]]:
-        """Yields how many steps can be shared, and what identifies them; the most steps first."""
+        """Yields each number of steps that can be shared, with the key of these steps; the most steps first."""
         yield from self._beginnings
 
 
 def _counter(fault: Fault) -> int:
-    """Returns what the number of a fault counts: writes, external calls or reads."""
+    """Returns what the number of a fault counts: 0 for writes, 1 for external calls, 2 for reads."""
     return 1 if fault.kind in CALL_FAULTS else 2 if fault.kind in READ_FAULTS else 0
 
 

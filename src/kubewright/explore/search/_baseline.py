@@ -30,7 +30,7 @@ CIRCUMSTANCES: Final = (
     Conditions(seed=3, start=100, latency=0.0005, addresses=3),
     Conditions(seed=4, start=365, latency=0.1, addresses=4),
 )
-"""What varies between undisturbed runs."""
+"""The circumstances of the undisturbed runs of a story."""
 
 
 class Baseline(msgspec.Struct):
@@ -61,7 +61,7 @@ def learn_masks(outcomes: Sequence[Outcome]) -> Masks:
 def judge_undisturbed(
     subject: Subject, outcome: Outcome, *, deletes: bool, masks: Masks | None = None, plain: bool = False
 ) -> list[Finding]:
-    """Returns what is wrong with a run without faults, by itself. `plain`: all values of the run are acceptable."""
+    """Returns the findings of a run without faults, by itself. `plain`: all values of the run are acceptable."""
     findings = [
         *converged(outcome),
         *exceptions(outcome, plain=plain),

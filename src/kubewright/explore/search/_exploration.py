@@ -1,4 +1,4 @@
-"""`Exploration`: what runs when, until the budget is used up."""
+"""`Exploration`: decides what to run next, until the budget is used up."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Budget(msgspec.Struct, frozen=True):
 
     seconds: float = 300.0
     runs: int = 0
-    """The most runs; 0 for no limit."""
+    """The maximum number of runs; 0 for no limit."""
     seed: int = 0
 
 
@@ -84,7 +84,7 @@ class Exploration:
         self._interesting: list[tuple[int, Scene]] = []
         self._operations = operations
         self.saved = saved or Saved("")
-        """What has run, for an exploration that is continued later."""
+        """The work that is done, for an exploration that is continued later."""
         self._done = set(self.saved.done)
         self._novelty.restore(self.saved.lines)
         self.report = Report(
@@ -264,7 +264,7 @@ class Exploration:
                 yield from self._plan_work(known, late_faults_of(story, known.outcome, baseline.subject.key))
 
     def _begins(self, work: Plan | Scene) -> bool:
-        """Returns whether something is still to run."""
+        """Returns whether this work is to run: once, and only while there is budget. Records it as done."""
         if self._is_over():
             return False
         name = hashlib.blake2b(msgspec.json.encode(work), digest_size=12).hexdigest()

@@ -23,7 +23,7 @@ __all__ = ["HASH_SEEDS", "judge_hash_seed", "judge_rehashed"]
 HASH_SEEDS: Final = (1, 2)
 """The hash seeds of restarted operators. The usual one is 0."""
 _MOST: Final = 20
-"""Objects that may differ."""
+"""The maximum number of objects that may differ."""
 _ADDED: Final = 2
 """The steps after the story: a restart, and a wait."""
 
@@ -57,7 +57,7 @@ def judge_hash_seed(
 
 
 def judge_rehashed(subject: Subject, plan: Plan, masks: Masks, run: Run) -> list[Finding]:
-    """Returns what a restart in a process with another hash seed changes."""
+    """Returns the findings of a restart in a process with another hash seed."""
     story = Story("", plan.story.steps[:-_ADDED])
     usual = run(Plan(story, (), msgspec.structs.replace(plan.conditions, hash_seed=0)))
     outcome = run(plan)

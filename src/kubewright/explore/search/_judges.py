@@ -38,24 +38,24 @@ __all__ = ["judge_plan", "judge_scene"]
 
 Run = Callable[[Plan], Outcome]
 _STALE = frozenset({"slow-watch", "reordered-watch", "takeover"})
-"""Faults after which the operator acts on an earlier state, about which its status is right."""
+"""Faults after which the operator acts on an earlier state, for which its status is right."""
 _BRIEF = frozenset({"crash", "fail", "lost"})
 """Faults that take no time, unless they have a duration."""
 _CONFLICT = 409
 _HOUR = 3600.0
 """Seconds of a fault in which an operator may have to renew what expires."""
 _LONG = 60.0
-"""Seconds of a fault in which an operator may miss what it does on a schedule."""
+"""Seconds of a fault in which an operator may miss its scheduled actions."""
 
 
 def judge_plan(baseline: Baseline, plan: Plan, outcome: Outcome) -> list[Finding]:
-    """Returns what is wrong with a run with faults, compared with the undisturbed run."""
+    """Returns the findings of a run with faults, compared with the undisturbed run."""
     if outcome.broken:
         if outcome.broken.startswith("the operator ended"):
             return [Finding("ended", outcome.broken, subject="ended")]
         return []
     if [step for step, _ in outcome.refused] != [step for step, _ in baseline.outcome.refused]:
-        return []  # the user could do something else than in the undisturbed run
+        return []  # the server refused other steps of the user than in the undisturbed run
     if any(fault.until for fault in plan.faults):
         return deleted_by_outdated(baseline.outcome, outcome)
     findings = converged(outcome)
@@ -117,7 +117,7 @@ def _foreign_keys(faults: tuple[Fault, ...]) -> frozenset[tuple[str, str, str]]:
 
 
 def judge_scene(subject: Subject, scene: Scene, masks: Masks, run: Run, conditions: Conditions) -> list[Finding]:
-    """Runs a story without faults and its references, and returns what is wrong."""
+    """Runs a story without faults and its references, and returns the findings."""
     outcome = run(Plan(scene.story, (), conditions))
     if outcome.broken or outcome.refused or not outcome.checkpoints:
         return []

@@ -1,4 +1,4 @@
-"""`Novelty`: what runs have shown so far, and which of them show the same."""
+"""`Novelty`: what runs have shown so far, and which runs are equivalent."""
 
 from __future__ import annotations
 

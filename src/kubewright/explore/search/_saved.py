@@ -15,10 +15,10 @@ __all__ = ["Saved", "fingerprint", "load_saved", "save"]
 
 
 class Saved(msgspec.Struct):
-    """What an exploration has done."""
+    """The progress of an exploration."""
 
     fingerprint: str
-    """What was explored: the program, the samples and the seed. Another one starts over."""
+    """A digest of the program, the samples and the seed. If it differs, the exploration starts over."""
     done: list[str] = []
     """The plans and stories that have run."""
     findings: list[Finding] = []

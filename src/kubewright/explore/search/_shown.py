@@ -14,7 +14,7 @@ __all__ = ["bystander_scenes", "interleaved", "is_about", "postponed_scenes"]
 
 _KINDS: Final = {"configmaps": "ConfigMap", "secrets": "Secret", "serviceaccounts": "ServiceAccount"}
 _MOMENTS: Final = 3
-"""Times after which an operator acts that are tried with restarts."""
+"""How many of the times after which an operator acts are tried with restarts."""
 
 
 def is_about(plan: Plan, subject: Subject) -> bool:
@@ -34,7 +34,7 @@ def bystander_scenes(baseline: Baseline) -> list[Scene]:
 
 
 def postponed_scenes(baseline: Baseline) -> list[Scene]:
-    """Returns the scenes with restarts before what the operator does after a time."""
+    """Returns the scenes with restarts before the actions that the operator takes after a time."""
     return [postponed_of(baseline.subject, seconds) for seconds in baseline.masks.ages[:_MOMENTS]]
 
 

@@ -12,11 +12,11 @@ from kubewright.explore.workloads._stories import Scene, company_of
 __all__ = ["RESTARTS", "aging_of", "postponed_of"]
 
 RESTARTS: Final = 3
-"""How often an operator is restarted before it comes to what it does after a time."""
+"""How often an operator is restarted before an action that it takes after a time."""
 _REST: Final = 2 * 3600.0
 _MOMENT: Final = 2.0
 _EARLIER: Final = 0.9
-"""The part of the time after which it is restarted."""
+"""The fraction of that time after which it is restarted."""
 
 
 def aging_of(subject: Subject) -> Story:
@@ -26,10 +26,10 @@ def aging_of(subject: Subject) -> Story:
 
 
 def postponed_of(subject: Subject, seconds: float) -> Scene:
-    """Returns the scene in which the operator is restarted again and again, each time before so many seconds passed.
+    """Returns the scene in which the operator is restarted repeatedly, each time before that many seconds have passed.
 
     An operator that measures the time from its own start never acts. One that measures it from a time in the object
-    acts at the right time, and one that looks at the objects now and then acts after the second restart.
+    acts at the right time. One that checks the objects periodically acts after the second restart.
     """
     steps: list[Step] = [*company_of(subject), subject.create()]
     for _ in range(RESTARTS):

@@ -1,4 +1,4 @@
-"""`Operation`: what a user of the operator does, from a file.
+"""`Operation`: the steps of a user of the operator, read from a file.
 
 name: rotate the certificate
 steps:
@@ -35,7 +35,7 @@ class Operation(msgspec.Struct, frozen=True):
 
 
 def operation_of(subject: Subject, operation: Operation) -> Scene:
-    """Returns the story of an operation on a subject that is there."""
+    """Returns the story of an operation on an existing subject."""
     steps = (*company_of(subject), subject.create(), Wait(), *operation.steps, Wait())
     return Scene(Story(f"create {subject.title}, then {operation.name}", steps), "alone")
 

@@ -1,4 +1,4 @@
-"""The stories about a subject, and what judges them."""
+"""The stories about a subject, and how they are judged."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 _OTHER_NAMESPACE: Final = "explore-other"
 _REST: Final = 3600.0
 BYSTANDER: Final = "-of-a-user"
-"""How the names of objects end that have nothing to do with the operator."""
+"""The suffix of the names of objects that have nothing to do with the operator."""
 _PLAIN: Final = {"ConfigMap": ("data",), "Secret": ("data", "type"), "ServiceAccount": ()}
 """Kinds of bystanders, with the fields that are copied from a child."""
 _CONTENT: Final = ("ConfigMap", "Secret")
@@ -42,8 +42,8 @@ _FIRST: Final = 10
 Judged = Literal["alone", "reference", "gone", "isolated", "unready", "bystanders", "postponed", "tried", "recovered"]
 """How a story is judged: by itself, by a reference story, as an empty end, by what is missing, and so on.
 
-`tried` is judged by nothing but mistakes of the program. In a story that is `recovered`, the workloads must be ready at
-the end that are ready in its reference.
+For `tried`, only mistakes of the program count. For `recovered`, the workloads that are ready in the reference must be
+ready at the end.
 """
 
 
@@ -57,7 +57,7 @@ class Scene(msgspec.Struct, frozen=True, omit_defaults=True):
     judged: Judged
     references: tuple[Story, ...] = ()
     history: bool = False
-    """Whether the story has a past that its reference has not. The status may show it."""
+    """Whether the story has a past that its reference does not have. The status may show it."""
     value: str = ""
     """The change of a value that it tries."""
     plain: bool = False
@@ -70,7 +70,7 @@ class Scene(msgspec.Struct, frozen=True, omit_defaults=True):
         "the changed spec does not end as a fresh start with it",
         "the spec was changed back, but the state was not",
     )
-    """What is wrong if the middle of a story with a history differs, and what if the end does."""
+    """The summaries of findings for a story with a history: if its middle differs, and if its end differs."""
 
 
 def fresh_of(subject: Subject) -> Story:
@@ -169,7 +169,7 @@ def scenes_of(subject: Subject) -> Iterator[Scene]:
 
 
 def _change_scene(subject: Subject, change: Change, fresh: Story) -> Scene:
-    """Changes a field and changes it back. The middle must equal a fresh start with the value, the end the begin."""
+    """Changes a field, and back. The middle must equal a fresh start with the value, and the end the beginning."""
     target = changed(subject.object, change)
     reference = Story(
         f"create {subject.title} with {change.title}", (*company_of(subject), subject.create(target), Wait())
@@ -354,7 +354,7 @@ def _namespace(subject: Subject) -> tuple[Step, ...]:
 
 
 def company_of(subject: Subject) -> tuple[Step, ...]:
-    """Returns the steps that create what must exist before a subject."""
+    """Returns the steps that create the objects that must exist before a subject."""
     namespaces = {each["metadata"].get("namespace") for each in (*subject.company, subject.object)} - {None, "default"}
     named = {each["metadata"].get("name") for each in subject.company if each["kind"] == "Namespace"}
     made = [

@@ -43,7 +43,7 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def title(self) -> str:
-        """The change in words."""
+        """The description of the change."""
         field = ".".join(str(part) for part in self.path)
         return f"remove {field}" if self.remove else f"set {field} to {self.value!r}"
 

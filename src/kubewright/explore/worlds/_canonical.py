@@ -16,7 +16,7 @@ from kubewright.explore.model._outcomes import Key, World
 __all__ = ["DATA", "EXTERNAL", "UID", "Canonical", "canonical", "creators", "decoded", "scrubbed", "unlike"]
 
 EXTERNAL: Final = "external/"
-"""How the resource of a simulated external system in a world begins; its name follows."""
+"""The prefix of the resource of a simulated external system in a world; its name follows."""
 DATA: Final = frozenset({"persistentvolumeclaims", "persistentvolumes", "statefulsets.apps"})
 """Resources with data, which is lost with them even if they are created again."""
 Canonical: TypeAlias = dict[Key, Any]
@@ -83,7 +83,7 @@ def unlike(one: Any, other: Any) -> bool:
 
 
 def creators(writes: Iterable[Write]) -> dict[Key, str]:
-    """Returns who created each object last."""
+    """Returns the actor that last created each object."""
     return {write.key: write.actor for write in writes if write.before is None}
 
 

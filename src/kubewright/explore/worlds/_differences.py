@@ -30,7 +30,7 @@ class Difference:
 
     @property
     def subject(self) -> str:
-        """What differs, without values: the same for the same bug."""
+        """The location of the difference, without values: equal for the same bug."""
         return f"{self.key[0]} {self.path}".rstrip()
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ class Difference:
 
 
 def differences(expected: Canonical, actual: Canonical, masks: Masks) -> list[Difference]:
-    """Returns what differs, in the order of the keys."""
+    """Returns the differences, in the order of the keys."""
     found = []
     for key in sorted({*expected, *actual}):
         if masks.hides_object(key):

@@ -37,7 +37,7 @@ class Masks:
     names: dict[str, str] = field(default_factory=dict)
     """Prefixes of generated names, by resource."""
     objects: frozenset[Key] = frozenset()
-    """Objects that exist in some undisturbed runs only."""
+    """Objects that exist only in some undisturbed runs."""
     exempt: tuple[Exemption, ...] = ()
     """Fields and kinds that the user exempts."""
     timed: frozenset[str] = frozenset()
@@ -50,7 +50,7 @@ class Masks:
         return abs(one - other) >= _APART and any(age <= max(one, other) for age in self.ages)
 
     def timeless(self, resource: str) -> Masks:
-        """Returns masks that also hide what is created on a schedule, and the status of its owner.
+        """Returns masks that also hide the objects that are created on a schedule, and the status of their owner.
 
         Args:
             resource: the resource of the owner.
