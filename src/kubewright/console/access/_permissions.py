@@ -98,8 +98,8 @@ class Access:
         return await self._cached(("may", *attributes.values()), _SECONDS, lambda: self._review(attributes))
 
     async def visibility(self, kind: Kind, among: Collection[str], verb: str = "list") -> Visibility:
-        """Returns which objects of a kind are visible in these namespaces: those that may be listed, or those with
-        another verb.
+        """Returns which objects of a kind are visible in these namespaces: those that the viewer may list, or access
+        with another verb.
         """
         if await self.may(verb, kind):
             return Visibility(ALL)

@@ -49,7 +49,7 @@ def actions_of(
     *,
     pause_annotation: str = PAUSE_ANNOTATION,
 ) -> list[Action]:
-    """Returns the actions that the kind supports. Whether the viewer may perform them is another question.
+    """Returns the actions that the kind supports. It does not check whether the viewer may perform them.
 
     `pause_annotation` is the one that the kind's operator uses.
     """

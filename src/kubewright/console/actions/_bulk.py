@@ -41,7 +41,7 @@ class Target:
 
 @dataclass(frozen=True)
 class BulkChange:
-    """What happens to each object: `delete`, or one label or annotation is set or, without a value, removed."""
+    """The change of each object: `delete`, or one label or annotation, which is removed if it has no value."""
 
     what: BulkKind
     key: str = ""
@@ -88,7 +88,7 @@ class BulkChange:
 
 @dataclass(frozen=True)
 class BulkResult:
-    """What happened to one object. `error` is empty if the server accepted the change."""
+    """The result for one object. `error` is empty if the server accepted the change."""
 
     target: Target
     error: str = ""

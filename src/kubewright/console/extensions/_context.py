@@ -1,4 +1,4 @@
-"""What pages and actions get: `ExtensionPage` and `ActionContext`. Both act as the viewer."""
+"""The arguments of pages and actions: `ExtensionPage` and `ActionContext`. Both act as the viewer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T", bound=Object)
 
 
 class Cluster(Protocol):
-    """What a page needs of the console: kinds and caches of its cluster."""
+    """The part of the console that a page uses: kinds and caches of its cluster."""
 
     name: str
 
@@ -161,7 +161,7 @@ class ExtensionPage:
     # Links
 
     def address(self, page: str, path: str = "", **query: str) -> str:
-        """Returns the URL path of a page of this extension, and of what is below it."""
+        """Returns the URL path of a page of this extension, or of a path below the page."""
         below = f"/{quote(path)}" if path else ""
         asked = f"?{urlencode(query, quote_via=quote)}" if query else ""
         return f"/extensions/{self._extension}/{quote(page, safe='')}{below}{asked}"

@@ -1,4 +1,4 @@
-"""What an operator declares on its CustomResourceDefinition: `@resource(states=..., form=...)`.
+"""The declarations of an operator on its CustomResourceDefinition: `@resource(states=..., form=...)`.
 
 The annotations are untrusted input: an invalid one counts as absent.
 """

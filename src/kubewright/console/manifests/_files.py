@@ -2,7 +2,7 @@
 
 It contains a Deployment with one replica (sessions are in memory), a Service on port 443, a NetworkPolicy, and a
 service account that may only read. It may not read Secrets by default. Only the console's caches use this account:
-viewers sign in with their own tokens and see what those may see.
+viewers sign in with their own tokens and see only what these tokens allow.
 """
 
 from __future__ import annotations

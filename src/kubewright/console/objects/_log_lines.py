@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 __all__ = ["LEVELS", "ContainerLine", "fold_repeats", "level_of", "select_lines"]
 
 LEVELS: Final = ("debug", "info", "warning", "error")
-"""From the least to the most severe."""
+"""The levels, from the least to the most severe."""
 
 _START: Final = 400
 _TIMESTAMP: Final = re.compile(r"^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) ?")

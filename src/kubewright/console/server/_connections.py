@@ -30,7 +30,7 @@ class Connection:
     """Accepted while all others were busy: only the health endpoint is served."""
     transport: asyncio.Transport | None = None
     upgraded: bool = False
-    """Whether it is a WebSocket."""
+    """Whether the connection is a WebSocket."""
     header_since: float | None = None
     body_since: float | None = None
     request_since: float | None = None

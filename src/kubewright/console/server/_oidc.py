@@ -72,7 +72,7 @@ class OIDCEndpoints:
 def refresh_page(path: str) -> Response:
     """Returns a page that opens a path of this console.
 
-    A redirect would not do after a request that another site started: the browser withholds strict cookies then.
+    A redirect would not work after a request that another site started: the browser then withholds strict cookies.
     """
     page = f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(path)}"><title>Kubewright</title>'
     return HTMLResponse(page, headers={"cache-control": "no-store"})

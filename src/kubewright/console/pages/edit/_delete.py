@@ -1,4 +1,4 @@
-"""The page that deletes an object: it shows dependents and finalizers, and asks for what confirms the deletion."""
+"""The page that deletes an object: it shows dependents and finalizers, and asks for a confirmation."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class FormState:
         self.opened: set[Path] = set()
         """The groups that the user expanded. They stay expanded when the form is redrawn."""
         self.labels: dict[Path, str] = {(*path,): label for path, label in (labels or {}).items()}
-        """What is shown instead of the name of a field."""
+        """Labels that are shown instead of the names of fields."""
         self.placed: set[Path] = set()
         """The fields that a declared section shows. No other part of the form shows them."""
         self._folds: dict[Path, list[ui.expansion]] = {}

@@ -29,7 +29,7 @@ class Review:
     owners: Sequence[FieldOwner] = field(default=())
     """Other field managers that own changed fields."""
     place: str = ""
-    """Where the write goes: the namespace and the cluster."""
+    """The target of the write: the namespace and the cluster."""
 
 
 def show_review(review: Review, write: Callable[[], Awaitable[object]]) -> ui.dialog:

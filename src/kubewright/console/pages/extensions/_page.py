@@ -27,7 +27,7 @@ async def extension_page(ctx: PageContext, extension: str, name: str) -> None:
 
 @page("/extensions/{extension}/{name}/{rest:path}", reconnect_seconds=RECONNECT_SECONDS)
 async def extension_subpage(ctx: PageContext, extension: str, name: str, rest: str) -> None:
-    """Shows what is below a page of an extension."""
+    """Shows a path below a page of an extension."""
     await _show(ctx, extension, name, rest.strip("/"))
 
 

@@ -47,7 +47,7 @@ class LogsTab(Tab):
             ui.context.client.on_delete(self._containers.close)
 
     async def update(self) -> None:
-        """Draws the containers again if there are others, and the operator's lines if there are more."""
+        """Redraws the containers if they changed, and the operator's lines if there are new ones."""
         with self._container_place:
             self._draw_containers()
         await super().update()

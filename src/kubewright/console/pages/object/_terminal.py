@@ -82,7 +82,7 @@ class TerminalTab(Tab):
         )
 
     async def update(self) -> None:
-        """Offers the containers that there are now, without disturbing the open terminal."""
+        """Offers the current containers, without disturbing the open terminal."""
         await super().update()
         choices = ContainerLogs.choices(self.view)
         if choices and choices != self._choices:
