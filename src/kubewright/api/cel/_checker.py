@@ -1,7 +1,7 @@
-"""Types are checked before anything is evaluated: a misspelled field is found when the rule is written.
+"""Checks the types of an expression before it is evaluated: a misspelled field is found when the rule is written.
 
-`check` gives the types of all nodes and which overloads each call may mean, or the issues, in the words of the API
-server's own compiler: each with its place, the line and a mark below it.
+`check` returns the types of all nodes and the possible overloads of each call. Issues have the format of the API
+server's compiler: the message, its position, the line, and a mark below the line.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Environment:
     variables: Mapping[str, Type]
     structs: Mapping[str, Mapping[str, Type]] = field(default_factory=dict)
     patches: bool = False
-    """Whether it may write patches, as in a mutating policy: `Object{...}`, `JSONPatch{...}`."""
+    """Whether expressions may build patches, as in a mutating policy: `Object{...}`, `JSONPatch{...}`."""
 
 
 @dataclass(slots=True)
@@ -50,22 +50,22 @@ class Checked:
     types: dict[int, Type] = field(default_factory=dict)
     overloads: dict[int, list[str]] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
-    """The variables that are meant: `a.b` may be one name."""
+    """The variables that nodes refer to: `a.b` may be one name."""
     functions: dict[int, str] = field(default_factory=dict)
     """Full names of functions that contain a dot and look like members."""
 
     @property
     def type(self) -> Type:
-        """The type of the outcome."""
+        """The type of the result."""
         return self.types[self.syntax.root.id]
 
     def uses(self, name: str) -> bool:
-        """Whether the expression speaks of a variable."""
+        """Whether the expression uses a variable."""
         return name in self.names.values()
 
 
 def check(syntax: Syntax, environment: Environment) -> Checked:
-    """The types of an expression. Raises `CompileError` when they do not fit."""
+    """Returns the types of an expression. Raises `CompileError` if they do not fit."""
     checker = _Checker(syntax, environment)
     checker.visit(syntax.root)
     checker.issues.raise_if_any()

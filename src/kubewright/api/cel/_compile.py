@@ -21,7 +21,7 @@ _parse = lru_cache(maxsize=2048)(parse)  # parsing depends on the text only
 
 
 def compile_expression(text: str, environment: Environment) -> Program:
-    """A program for an expression in that environment. Raises `CompileError` with the server's words."""
+    """Returns the program of an expression. Raises `CompileError` with the server's message."""
     checked = check(_parse(text), environment)
     issues = Issues(checked.syntax)
     _check_constants(checked, issues)
@@ -31,7 +31,7 @@ def compile_expression(text: str, environment: Environment) -> Program:
 
 
 def _check_literals(checked: Checked, node: Node, issues: Issues) -> None:
-    """The elements of a list that is written out must be of one type, unless they are there to be formatted."""
+    """Reports lists and maps with elements of different types, except in the arguments of `format`."""
     match node:
         case Call(function="format"):
             return
@@ -61,7 +61,7 @@ def _check_same(found: list[tuple[int, Type]], issues: Issues) -> None:
 
 
 def _check_constants(checked: Checked, issues: Issues) -> None:
-    """Durations, times and patterns that are written out must be some."""
+    """Reports constants that are invalid durations, times or patterns."""
     for node in _nodes(checked.syntax.root):
         if not isinstance(node, Call) or not node.arguments:
             continue

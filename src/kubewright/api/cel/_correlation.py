@@ -1,7 +1,7 @@
 """Finds the previous value: fields of objects by name, elements of lists by their keys.
 
-The API server forgives what has not changed (it calls this ratcheting): a rule that became stricter does not stop
-writes to objects that broke it before.
+The API server tolerates violations by unchanged values (ratcheting): a rule that became stricter does not prevent
+writes to objects that violated it before.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["Correlated"]
 
 
 class Correlated:
-    """A value and the one that it was before."""
+    """A value and its previous value."""
 
     def __init__(self, schema: dict[str, Any], new: Any, old: Any) -> None:
         self.schema = schema
@@ -23,7 +23,7 @@ class Correlated:
         self.old = old
 
     def key(self, name: str) -> Correlated | None:
-        """A member; None where it is new, or nothing is known about it."""
+        """Returns a member with its previous value; None if it is new, or has no schema."""
         if not isinstance(self.new, dict) or not isinstance(self.old, dict):
             return None
         if name not in self.new or name not in self.old:
@@ -33,13 +33,13 @@ class Correlated:
         return None if schema is None else Correlated(schema, self.new[name], self.old[name])
 
     def index(self, place: int) -> Correlated | None:
-        """Returns the previous element; None if keys do not identify it."""
+        """Returns an element with its previous value; None if keys do not identify it."""
         before = self.by_keys.get(self._identity(self.new[place])) if self.by_keys else None
         return None if before is None else Correlated(self.schema.get("items") or {}, self.new[place], before)
 
     @cached_property
     def by_keys(self) -> dict[tuple[Any, ...], Any]:
-        """The elements from before by their keys."""
+        """The previous elements by their keys."""
         if self.schema.get("x-kubernetes-list-type") != "map" or not isinstance(self.old, list):
             return {}
         return {self._identity(element): element for element in self.old if isinstance(element, dict)}

@@ -190,7 +190,7 @@ class _Estimator:
         return cost + count * each
 
     def _binding(self, node: Fold) -> Range:
-        """A loop over an empty list: CEL's form of a variable binding."""
+        """Returns the cost of a loop over an empty list, which is CEL's form of a variable binding."""
         cost = self.cost(node.range) + self.cost(node.initial)
         self._push(node.accumulator, self._path(node.initial), self._size(node.initial), self._entries(node.initial))
         cost += self.cost(node.result)

@@ -13,11 +13,11 @@ _ESCAPES: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "
 
 
 class PathProblem(ValueError):
-    """A path that leads nowhere."""
+    """A path that does not lead to a field."""
 
 
 def field_path(path: str, schema: dict[str, Any]) -> str:
-    """The path as errors write it: `.spec.labels['a']` is `spec.labels[a]`."""
+    """Returns the path as errors write it: `.spec.labels['a']` is `spec.labels[a]`."""
     at, made = 0, ""
     while at < len(path):
         step = _STEP.match(path, at)

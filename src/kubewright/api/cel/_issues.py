@@ -18,7 +18,7 @@ class CompileError(ValueError):
 
 
 class Issues:
-    """The issues of one expression, in the order of their places."""
+    """The issues of one expression, in the order of their positions."""
 
     def __init__(self, syntax: Syntax) -> None:
         self._syntax = syntax
@@ -40,7 +40,7 @@ class Issues:
 
 
 def marked(text: str, offset: int, message: str) -> str:
-    """A message with its place, the line that it is about, and a mark below it."""
+    """Returns a message with its position, the line, and a mark below the line."""
     line = text.count("\n", 0, offset)
     column = offset - (text.rfind("\n", 0, offset) + 1)
     shown = text.split("\n")[line].replace("\t", " ")

@@ -1,6 +1,6 @@
 """Values of Kubernetes' own types: addresses, networks, URLs, quantities, versions, formats.
 
-What is wrong with a text that should become one is said in Go's words, as the API server shows them.
+Errors about invalid strings have Go's messages, as on the API server.
 """
 
 from __future__ import annotations
@@ -395,5 +395,5 @@ _PATTERN_SIZES: Final = {"dns1123Subdomain": 60, "dns1123SubdomainPrefix": 60, "
 
 
 def formats(name: str) -> Format | None:
-    """The format of that name."""
+    """Returns the format with that name."""
     return Format(name=name, pattern_size=_PATTERN_SIZES.get(name, 30)) if name in _RULES else None

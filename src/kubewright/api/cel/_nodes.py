@@ -1,4 +1,4 @@
-"""An expression as a tree. Macros (`has`, `all`, `map`) have been expanded; every node has a number of its own."""
+"""An expression as a tree. Macros (`has`, `all`, `map`) have been expanded; every node has its own number."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Syntax:
 
 
 def qualified_name(node: Node) -> str:
-    """`a.b.c` for a chain of names; empty for anything else."""
+    """Returns `a.b.c` for a chain of names; an empty string for any other node."""
     match node:
         case Ident(name=name):
             return name

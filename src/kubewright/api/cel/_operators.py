@@ -71,7 +71,7 @@ def _conditional(condition: Step, then: Step, otherwise: Step) -> Step:
 
 
 def _logical(*, decisive: bool) -> Callable[[Step, Step], Step]:
-    """`&&` and `||`: one decisive operand is enough, even if the other one fails."""
+    """Returns the operator `&&` or `||`. One decisive operand is enough, even if the other one fails."""
 
     def make(left: Step, right: Step) -> Step:
         def decide(run: Run) -> bool:

@@ -1,4 +1,4 @@
-"""Calls whose arguments had no type when they were checked: the signatures are held against the values instead."""
+"""Calls with arguments of unknown types: the signatures are compared with the values at evaluation."""
 
 from __future__ import annotations
 

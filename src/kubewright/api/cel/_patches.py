@@ -1,7 +1,7 @@
 """The types that mutating policies use for patches.
 
-`Object{spec: Object.spec{replicas: 3}}` is a part of the object that is being written. Its fields are not checked: any
-name, any type; only that the name of a type is the path to it, and that when it has been evaluated (`misnamed`).
+`Object{spec: Object.spec{replicas: 3}}` is a part of the object that is being written. Its fields may have any name and
+any type. Only the names of its types are checked, after evaluation: each must be the path to its value (`misnamed`).
 `JSONPatch{op: "add", path: "/spec/replicas", value: 3}` is one operation.
 """
 
@@ -38,7 +38,7 @@ _GO_TYPES: Final = {bool: "bool", int: "int64", float: "float64", type(None): "s
 
 
 def patch_type(name: str) -> Type | None:
-    """The type of that name: `Object`, `Object.spec`, `JSONPatch`; None for any other."""
+    """Returns the type with that name: `Object`, `Object.spec`, `JSONPatch`; None for any other name."""
     if name == JSON_PATCH.name:
         return JSON_PATCH
     return types.struct(name) if name == OBJECT.name or name.startswith(f"{OBJECT.name}.") else None
@@ -50,7 +50,7 @@ def field_of_patch(type_: Type, field: str) -> Type | None:
 
 
 def made_patch(type_: Type, fields: dict[str, Any]) -> Struct:
-    """A value of one of these types."""
+    """Returns a value of one of these types."""
     if type_ == JSON_PATCH:
         for name, value in fields.items():
             if _OPERATION[name] == types.STRING and not isinstance(value, str):
@@ -83,7 +83,7 @@ def _misnamed(value: Any, path: str) -> Iterator[str]:
 def to_json(value: Any) -> Any:
     """Returns a value as JSON. Times are strings, and so are numbers that JSON cannot hold.
 
-    Raises `EvaluationError` for what JSON has nothing like.
+    Raises `EvaluationError` for a value that JSON cannot represent.
     """
     match value:
         case Struct():

@@ -1,4 +1,4 @@
-"""What programs need before they use CEL: questions that do not load the compiler, and a way to load it in steps."""
+"""Checks that do not load the CEL compiler, and `load`, which loads it in steps."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def problem_of(pattern: str) -> str:
 
 
 def find_all(text: str, pattern: str) -> list[str]:
-    """Everything that the pattern finds, from left to right."""
+    """Returns all matches of the pattern, from left to right."""
     try:
         return list(regex.find_all(pattern, text))
     except InvalidPattern as error:

@@ -84,7 +84,7 @@ class CompiledRule:
 
 
 def compile_node(schema: dict[str, Any], declared: Declared) -> list[CompiledRule]:
-    """The rules of one schema node."""
+    """Compiles the rules of one schema node."""
     structs = structs_of(declared)
     optional = Environment({"self": declared.type, "oldSelf": optional_of(declared.type)}, structs)
     plain = Environment({"self": declared.type, "oldSelf": declared.type}, structs)
@@ -166,7 +166,7 @@ class _Node:
 def _tree(
     rules: dict[str, Any], schema: dict[str, Any], declared: Declared | None, *, is_whole_object: bool
 ) -> _Node | None:
-    """The rules of `rules` (the schema itself, or a branch of its `allOf`) for values of `schema`."""
+    """Returns the tree of the rules in `rules` (the schema, or a branch of its `allOf`) for values of `schema`."""
     if declared is None:
         return None
     node = _Node(

@@ -1,8 +1,8 @@
-"""From the schema of a custom resource to the types, the sizes and the values that expressions see.
+"""The types, sizes and values that expressions see, from the schema of a custom resource.
 
-`declare` gives the type of a schema with bounds for its size, which estimates of costs need; nothing for a schema that
-expressions cannot see. `to_value` turns JSON into values: dates and durations become times, objects have the names of
-their fields escaped, lists know whether they are sets or have keys.
+`declare` returns the type of a schema with bounds for its size, which cost estimates need. It returns None for a schema
+that expressions cannot see. `to_value` converts JSON to values: date and duration strings become times, the names of
+fields are escaped, and lists that are sets or have keys get their own types.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ _SMALLEST_TEXT: Final = 2
 
 
 def escape(name: str) -> str | None:
-    """The name of a field in expressions; None for one that cannot be written there."""
+    """Returns the name of a field in expressions; None for a name that expressions cannot contain."""
     return cel_name(name) if _ESCAPABLE.fullmatch(name) else None
 
 
 @dataclass(slots=True)
 class Declared:
-    """The type of a schema, and how large its values may be."""
+    """The type of a schema, and the bounds of its values."""
 
     type: Type
     smallest: int
     """The bytes of the smallest value in JSON."""
     most: int = 0
-    """The most characters, elements or members of a value."""
+    """The maximum number of characters, elements or members of a value."""
     fields: dict[str, Declared] = field(default_factory=dict)
     element: Declared | None = None
     key: Declared | None = None
 
 
 def with_metadata(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a whole object: `apiVersion`, `kind` and the names in its metadata can always be seen."""
+    """Returns the schema of a whole object, where `apiVersion`, `kind` and the names in metadata are always visible."""
     text = {"type": "string"}
     metadata = {"type": "object", "properties": {"name": text, "generateName": text}}
     return {
@@ -65,7 +65,7 @@ def with_metadata(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def declare(schema: dict[str, Any], name: str, *, is_whole_object: bool = False) -> Declared | None:
-    """The type of a schema, whose structs are named after `name`."""
+    """Returns the type of a schema, whose structs are named after `name`."""
     if schema.get("x-kubernetes-int-or-string"):
         return Declared(types.DYN, 1, _longest(schema) if "maxLength" in schema else MAX_REQUEST - 2)
     if is_whole_object:
@@ -147,7 +147,7 @@ def _longest(schema: dict[str, Any]) -> int:
 
 
 def structs_of(declared: Declared) -> dict[str, dict[str, Type]]:
-    """The fields of all structs in a type, by the struct's name."""
+    """Returns the fields of all structs in a type, by the struct's name."""
     found: dict[str, dict[str, Type]] = {}
     waiting = [declared]
     while waiting:
@@ -164,7 +164,7 @@ def structs_of(declared: Declared) -> dict[str, dict[str, Type]]:
 
 
 def to_value(schema: dict[str, Any], declared: Declared | None, raw: Any) -> Any:
-    """A value of JSON as expressions see it. Raises `EvaluationError` where it does not fit its schema."""
+    """Returns a JSON value as expressions see it. Raises `EvaluationError` if it does not fit its schema."""
     if raw is None:
         if schema.get("nullable"):
             return None

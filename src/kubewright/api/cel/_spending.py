@@ -12,7 +12,7 @@ __all__ = ["BEFORE", "call_cost", "cost_before", "costs_one"]
 TRAVERSAL: Final = 0.1
 """The cost of one character of a string."""
 REGEX: Final = 0.25
-"""Of one character of a pattern."""
+"""The cost of one character of a pattern."""
 
 _TRAVERSING: Final = frozenset(
     {
@@ -56,17 +56,17 @@ _BY_NAME: Final = (
 _BY_OVERLOAD: Final = (
     _BY_FIRST | _BY_SMALLER | {"in_list", "add_string", "add_bytes", "matches_string", "contains_string"}
 )
-_LIST: Final = 11  # a list that is made
+_LIST: Final = 11  # creating a list
 _ADDRESS: Final = 16  # the bytes of an address, at most
 
 
 def costs_one(function: str, overload: str) -> bool:
-    """Whether a call costs one, whatever its arguments are."""
+    """Returns whether a call costs one, whatever its arguments are."""
     return function not in _BY_NAME and overload not in _BY_OVERLOAD
 
 
 def cost_before(function: str, arguments: list[Any]) -> int | None:
-    """The cost of a call that holds every element against every other: it is asked for before that is done.
+    """Returns the cost of a call that compares every element with every other, to be charged before the call.
 
     None for any other function.
     """
@@ -87,7 +87,7 @@ def cost_before(function: str, arguments: list[Any]) -> int | None:
 
 
 def call_cost(function: str, overload: str, arguments: list[Any], result: Any) -> int:
-    """The cost of a call with these arguments."""
+    """Returns the cost of a call with these arguments."""
     first = size_of(arguments[0]) if arguments else 0
     if function in _TRAVERSING or (function == "ip" and overload != "cidr_ip"):
         return _traversed(first)
@@ -139,7 +139,7 @@ def _contained(function: str, overload: str, arguments: list[Any]) -> int:
 
 
 def _tree(value: Any) -> int:
-    """The cost of looking at everything in a value."""
+    """Returns the cost of traversing a value."""
     match value:
         case str():
             return int(len(value.encode()) * TRAVERSAL)

@@ -31,7 +31,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_duration(text: str) -> Duration | None:
-    """A duration such as `1h30m`; None for anything else."""
+    """Returns the duration in a string such as `1h30m`; None for any other string."""
     if not _DURATION.fullmatch(text):
         return None
     total = 0
@@ -46,7 +46,7 @@ def parse_duration(text: str) -> Duration | None:
 
 
 def parse_timestamp(text: str) -> Timestamp | None:
-    """A moment of RFC 3339; None for anything else. Raises when it is too far away."""
+    """Returns the time in an RFC 3339 string; None for any other string. Raises `EvaluationError` for the year 0."""
     matched = _TIMESTAMP.fullmatch(text)
     if matched is None:
         return None
@@ -66,7 +66,7 @@ def parse_timestamp(text: str) -> Timestamp | None:
 
 
 def duration_text(duration: Duration) -> str:
-    """In seconds: `5400s`, `0.1s`."""
+    """Returns a duration in seconds: `5400s`, `0.1s`."""
     whole, rest = divmod(abs(duration.nanoseconds), 10**9)
     sign = "-" if duration.nanoseconds < 0 else ""
     fraction = f".{rest:09d}".rstrip("0") if rest else ""
@@ -74,14 +74,14 @@ def duration_text(duration: Duration) -> str:
 
 
 def timestamp_text(moment: Timestamp) -> str:
-    """In RFC 3339, with as many digits as needed."""
+    """Returns a time in RFC 3339, with as many digits as needed."""
     seconds, rest = divmod(moment.nanoseconds, 10**9)
     fraction = f".{rest:09d}".rstrip("0") if rest else ""
     return (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S").rjust(19, "0") + f"{fraction}Z"
 
 
 def part_of(moment: Timestamp, part: str, zone: str = "") -> int:
-    """The year, the hours, ... of a moment in a time zone."""
+    """Returns a part of a time in a time zone, such as the year or the hours, by the name of CEL's function."""
     seconds, rest = divmod(moment.nanoseconds, 10**9)
     there = (_EPOCH + timedelta(seconds=seconds)).astimezone(_zone(zone))
     match part:

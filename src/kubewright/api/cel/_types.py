@@ -1,7 +1,6 @@
 """The types of CEL, and their compatibility.
 
-`Type` is what the checker computes with. `Substitutions` holds what has been found out about type parameters; `fits`
-and `fit_all` add to it only when the answer is yes.
+`Substitutions` holds the known values of type parameters. `fits` and `fit_all` add to them only if the types fit.
 """
 
 from __future__ import annotations
@@ -102,32 +101,32 @@ _NULLABLE: Final = ("opaque", "struct")
 
 
 def list_of(element: Type) -> Type:
-    """A list of something."""
+    """Returns the type of a list."""
     return Type("list", "list", (element,))
 
 
 def map_of(key: Type, value: Type) -> Type:
-    """A map."""
+    """Returns the type of a map."""
     return Type("map", "map", (key, value))
 
 
 def optional_of(value: Type) -> Type:
-    """Something, or nothing."""
+    """Returns the type of an optional value."""
     return Type("opaque", "optional_type", (value,))
 
 
 def type_of(value: Type) -> Type:
-    """The type of a type."""
+    """Returns the type of a type."""
     return Type("type", "type", (value,))
 
 
 def parameter(name: str) -> Type:
-    """A type that is yet to be found out."""
+    """Returns a type parameter."""
     return Type("parameter", name)
 
 
 def struct(name: str) -> Type:
-    """Something with named fields."""
+    """Returns the type of a struct, by its name."""
     return Type("struct", name)
 
 
@@ -135,14 +134,14 @@ ANY_LIST: Final = list_of(DYN)
 
 
 def signature(arguments: Sequence[Type], *, is_member: bool) -> str:
-    """The types of a call, as messages show them: `string.(int)` for a member, `(string, int)` otherwise."""
+    """Returns the types of a call, as messages show them: `string.(int)` for a member, `(string, int)` otherwise."""
     if is_member:
         return f"{arguments[0]}.({', '.join(map(str, arguments[1:]))})"
     return f"({', '.join(map(str, arguments))})"
 
 
 def most_general(one: Type, other: Type) -> Type:
-    """The less specific of two types that fit each other."""
+    """Returns the less specific of two types that fit each other."""
     return one if _is_no_more_specific(one, other) else other
 
 
@@ -169,7 +168,7 @@ class Substitutions:
         return self.fit_all((one,), (other,))
 
     def fit_all(self, given: Sequence[Type], expected: Sequence[Type]) -> bool:
-        """Whether all do, one by one."""
+        """Whether each type fits the expected one at its position. If so, binds type parameters."""
         before = dict(self._known)
         if self._all(given, expected):
             return True

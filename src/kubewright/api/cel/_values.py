@@ -1,9 +1,8 @@
 """The values of CEL in Python.
 
-Booleans, integers, doubles, texts, bytes, null, lists and maps are Python's own. What Python has not, or has in
-another form, is here: unsigned numbers, times of nanoseconds, optional values, and the objects and lists of a schema,
-which compare as Kubernetes wants them to. Whatever goes wrong is an `EvaluationError`, with the text that the API
-server would show.
+Booleans, integers, doubles, strings, bytes, null, lists and maps are Python's own. This module has the types that
+Python lacks: unsigned integers, times in nanoseconds, optional values, and the objects and lists of a schema, which
+compare by the rules of Kubernetes. All failures are `EvaluationError`s, with the messages of the API server.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ class EvaluationError(Exception):
 
 
 class CostExceeded(Exception):
-    """An expression has cost more than it may."""
+    """An expression exceeded its cost limit."""
 
 
 def no_overload() -> EvaluationError:
-    """The operands are not of types that go together."""
+    """Returns the error for operands whose types fit no overload."""
     return EvaluationError("no such overload")
 
 
@@ -89,13 +88,13 @@ _LAST_MOMENT: Final = 253402300799 * 10**9 + 999_999_999
 
 @dataclass(frozen=True, slots=True)
 class Optional:
-    """A value, or none."""
+    """A value that may be absent."""
 
     value: Any = None
     is_there: bool = True
 
     def get(self) -> Any:
-        """The value."""
+        """Returns the value. Raises `EvaluationError` if it is absent."""
         if not self.is_there:
             raise EvaluationError("optional.none() dereference")
         return self.value
@@ -112,7 +111,7 @@ class Opaque:
 
 
 class Struct:
-    """An object with the fields of a schema, by the names that expressions use. Values are made when asked for."""
+    """An object with the fields of a schema, by the names that expressions use. Values are converted on access."""
 
     __slots__ = ("_convert", "_made", "_raw", "type")
 
@@ -158,7 +157,7 @@ class Keyed(list[Any]):
         self.keys = keys
 
     def identity(self, element: Any) -> tuple[Any, ...]:
-        """The values of the keys."""
+        """Returns the values of the keys of an element."""
         return tuple(element[key] if isinstance(element, Struct) and key in element else None for key in self.keys)
 
     def __add__(self, others: Iterable[Any]) -> Keyed:
@@ -171,7 +170,7 @@ class Keyed(list[Any]):
 
 
 def type_of_value(value: Any) -> Type:
-    """The type of a value, as `type()` gives it."""
+    """Returns the type of a value, as `type()` does."""
     match value:
         case None:
             return types.NULL
@@ -208,7 +207,7 @@ def type_of_value(value: Any) -> Type:
 
 
 def size_of(value: Any) -> int:
-    """How large a value is for the purpose of costs: its `size()`, or 1."""
+    """Returns the size of a value for its costs: its `size()`, or 1."""
     if isinstance(value, Optional) and value.is_there:
         return size_of(value.value)
     return len(value) if isinstance(value, str | bytes | list | dict | Struct) else 1
@@ -247,7 +246,7 @@ def _equal_lists(one: list[Any], other: list[Any]) -> bool:
 
 
 def compare(one: Any, other: Any) -> int:
-    """-1, 0 or 1. Raises for values that have no order."""
+    """Returns -1, 0 or 1. Raises for values that have no order."""
     if one.__class__ is int and other.__class__ is int:
         return int(one > other) - int(one < other)
     if _is_number(one) and _is_number(other):
@@ -261,7 +260,7 @@ def compare(one: Any, other: Any) -> int:
 
 
 def lookup(container: Any, key: Any) -> Any:
-    """`container[key]`."""
+    """Returns `container[key]`."""
     if isinstance(container, Optional):
         return _optional_lookup(container, key)
     if isinstance(container, list):

@@ -1,4 +1,4 @@
-"""`Form`: how the console arranges the form of a kind, what a new object starts with, and what confirms a deletion."""
+"""`Form`: the layout of a kind's form in the console, the initial values, and the confirmation of a deletion."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ class States(msgspec.Struct, frozen=True):
 
         @kw.resource("example.com/v1", states=kw.States(".status.state", ready=("InSync",), failing=("Broken",)))
 
-    The values are those of the field, in the same case; a boolean is `true` or `false`. Other values are guessed.
+    The values are those of the field, in the same case; a boolean is `true` or `false`. For any other value, the
+    console derives the state from the rest of the status.
 
     Args:
         path: the path of the field, below `.status`.

@@ -9,4 +9,4 @@ import msgspec
 __all__ = ["UNREADABLE"]
 
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What msgspec raises for bytes that are not JSON, do not fit the type, are not UTF-8, or are nested too deeply."""
+"""msgspec's errors for bytes that are not JSON, do not fit the type, are not UTF-8, or are nested too deeply."""

@@ -1,7 +1,7 @@
 """CEL's own functions and operators: arithmetic, comparison, conversion, times, optional values.
 
-`IMPLEMENTATIONS` has a Python function for each name that `_declarations` declares, but for the operators that do not
-evaluate all of their operands. Arguments are values of the runtime; members come first.
+`IMPLEMENTATIONS` has a Python function for each name that `_declarations` declares, except for the operators that do
+not evaluate all of their operands. Arguments are runtime values; the target of a member function comes first.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def _named(name: str) -> Optional:
 
 
 def format_maker(name: str) -> Callable[[], Format]:
-    """The function that gives a format: `format.dns1123Label()`."""
+    """Returns the function that returns a format: `format.dns1123Label()`."""
     found = formats(name)
     assert found is not None
     return lambda: found

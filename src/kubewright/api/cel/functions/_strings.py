@@ -29,7 +29,7 @@ _WHITE: Final = " \t\n\v\f\r\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\
 
 
 def general(value: float) -> str:
-    """A double in Go's shortest form."""
+    """Returns a double in Go's shortest form."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -162,7 +162,7 @@ def _formatted(kind: str, precision: int | None, value: Any) -> str:
 
 
 def _scientific(value: float, digits: int) -> str:
-    """As Go prints it for readers of English: as a power of ten, with the exponent raised."""
+    """Returns a number as Go formats it for English: a power of ten with a raised exponent."""
     mantissa, _, exponent = f"{value:.{digits}e}".partition("e")
     return f"{mantissa}{_TIMES}10{exponent.removeprefix('+').translate(_SUPERSCRIPTS)}" if exponent else mantissa
 
@@ -219,7 +219,7 @@ def _shown(value: Any) -> str:
 
 
 def _literal(value: Any) -> str:
-    """A value inside of a list or a map, as CEL would write it."""
+    """Returns a value inside of a list or a map, as CEL writes it."""
     match type_of_value(value).name:
         case "string":
             return json.dumps(value, ensure_ascii=False)
