@@ -111,7 +111,7 @@ class _Serving:
 
 
 SERVED: Final[ContextVar[AbstractContextManager[object]]] = ContextVar("SERVED", default=NOTHING)
-"""What is entered while foreign code sleeps that serves a hold: in the context of that code and of its tasks."""
+"""The context manager to enter while the current code sleeps. Set for foreign code that serves a hold."""
 
 
 @contextmanager

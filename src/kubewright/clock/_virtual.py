@@ -129,7 +129,7 @@ class VirtualClock:
         return timer
 
     def limit(self, seconds: float, callback: Callable[[], object]) -> Timer:
-        """Schedules the callback for a later `advance`, or for so many real seconds from now."""
+        """Schedules the callback for a later `advance`, or for that many real seconds from now."""
         return _Limit(self, seconds, callback)
 
     def stop_deferring(self) -> None:
@@ -194,8 +194,8 @@ class VirtualClock:
     async def run(self, awaitable: Awaitable[T], limit: Duration = 86_400.0) -> T:
         """Awaits something, moving to the next timer whenever nothing else can run; for at most `limit` in all.
 
-        Raises `TimeoutError` when the limit would be passed, or when nothing is left that could ever finish it; what
-        was awaited is then cancelled.
+        Raises `TimeoutError` if the limit would be passed, or if nothing is left that could finish the awaitable, which
+        is then cancelled.
         """
         seconds = check_duration("limit", limit)
         task = asyncio.ensure_future(awaitable)
@@ -248,7 +248,7 @@ class VirtualClock:
             await self._quiet()
 
     async def _quiet(self) -> None:
-        """Lets every task run that can, and wait for the work that holds this clock."""
+        """Lets every task run that can, and waits for the work that holds this clock."""
         for _ in range(_SETTLE_ROUNDS):
             await _no_task_is_ready()
             if not self._holds.work:

@@ -230,9 +230,9 @@ class Campaign:
             self._on_observed(record)
 
     def _time_now(self) -> str:
-        """Returns the time of day, and never the same twice:
+        """Returns the time of day, and never the same twice.
 
-        other candidates would not see a renewal that changes nothing.
+        Other candidates would not see a renewal that changes nothing.
         """
         now = self._clock.now()
         if self._last_time is not None:

@@ -45,7 +45,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Series(msgspec.Struct, eq=False):
-    """One event, record once or many times."""
+    """One event, recorded once or many times."""
 
     about: core.ObjectReference
     related: core.ObjectReference | None
@@ -57,7 +57,7 @@ class Series(msgspec.Struct, eq=False):
     first_at: datetime
     last_at: datetime
     count: int = 0
-    """How often it was record."""
+    """How often it was recorded."""
     written: int = 0
     """The count on the server; 0 if the server does not have the event."""
     name: str = ""

@@ -98,8 +98,8 @@ def writing(version: EventVersion) -> Writing:
 
 
 def namespace_of(series: Series) -> str:
-    """Returns the namespace of the event:
+    """Returns the namespace of the event: that of its object.
 
-    that of its object, or `default` for cluster-scoped ones, where kubectl looks.
+    Events about cluster-scoped objects are in `default`, where kubectl looks for them.
     """
     return series.about.namespace or "default"

@@ -26,7 +26,7 @@ class ByteStream(Protocol):
         """Sends bytes, no faster than the other side reads. Raises ConnectionError if the connection is closed."""
 
     def close(self) -> None:
-        """Closes both directions. What was written is still sent."""
+        """Closes both directions. Data that was written is still sent."""
 
 
 class _Inbox:

@@ -91,7 +91,7 @@ class ServerConnection(asyncio.Protocol):
         self._host.entered(self)
 
     def forget_bodies(self) -> int:
-        """Stops counting the bodies of this connection, and returns how much they were."""
+        """Stops counting the bodies of this connection, and returns their size so far."""
         requests = [each for each in (self._current, *self._queue) if each is not None]
         size = sum(each.received for each in requests)
         for each in requests:
@@ -265,7 +265,7 @@ class ServerConnection(asyncio.Protocol):
         return piece
 
     def _fail(self, failure: Exception) -> None:
-        """Raises this in the handler that waits for the body."""
+        """Raises the failure in the handler that waits for the body."""
         self._failure = self._failure or failure
         self._last = True
         self._notify()
@@ -364,7 +364,7 @@ class ServerConnection(asyncio.Protocol):
             self.enter("idle")
 
     def _refuse(self, error: Exception) -> None:
-        """Answers what is not HTTP, after the requests before it. The parser cannot be used again."""
+        """Answers input that is not HTTP, after the requests before it. The parser cannot be used again."""
         self._last = True
         self._receiving = None
         if self.state == "lingering":

@@ -47,7 +47,7 @@ class Arrival:
         self.socket.close()
 
     def _peek(self) -> None:
-        """The kernel calls when as many bytes are there as were asked for, or when no more will come."""
+        """Called when the requested number of bytes has arrived, or when no more will come."""
         if not self._knows_size:
             self._knows_size = True
             try:

@@ -21,11 +21,11 @@ class ServerLimits(msgspec.Struct, frozen=True, kw_only=True):
     silent_seconds: float = 0.1
     """How long a new connection whose client has not sent a whole request, or the first message of TLS, is safe from
     being replaced. A client that sends immediately is served during a flood; and with `waiting` connections of this age
-    the listen queue of the kernel is through in less than half a second."""
+    the listen queue of the kernel is emptied in less than half a second."""
     grace_seconds: float = 1.0
-    """The same from there on: for a TLS handshake, the request that follows it, and a body. Longer than the handshakes
-    of `waiting` connections take. If every replaceable connection is younger, new ones stay in the listen queue of the
-    kernel until one is old enough."""
+    """The same for a client that has begun to send: for a TLS handshake, the request that follows it, and a body. It is
+    longer than the handshakes of `waiting` connections take. If every replaceable connection is younger, new ones stay
+    in the listen queue of the kernel until one is old enough."""
     body_bytes: int = 32 * 1024 * 1024
     """Bytes of request bodies that are held at a time, by all connections together. One more closes the connection that
     has sent its body for the longest time; without such a one, that of the piece that is too much."""

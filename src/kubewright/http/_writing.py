@@ -52,7 +52,7 @@ class ResponseWriter:
         self.resume()
 
     def write_continue(self) -> None:
-        """Tells a client that waits with its body to send it."""
+        """Sends `100 Continue` to a client that waits with its body."""
         if self.transport is not None and not self.transport.is_closing():
             self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
