@@ -48,7 +48,7 @@ _What: TypeAlias = tuple[Ending, int, str, ObjectKey | None, str, tuple[Write, .
 
 
 class _Kept(msgspec.Struct, frozen=True, gc=False):
-    """An entry in a third of its memory."""
+    """An entry in a compact form, which takes a third of the memory."""
 
     times: bytes
     what: _What

@@ -90,7 +90,7 @@ class Observed(Protocol):
         """The optional kinds that the cluster does not have now."""
 
     def pending(self, key: ObjectKey) -> tuple[str, ObjectKey | None] | None:
-        """Returns what triggered a waiting key, and the object that did; None if that is not remembered."""
+        """Returns the trigger of a waiting key, and the object that caused it; None if they are not remembered."""
 
 
 class FieldChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

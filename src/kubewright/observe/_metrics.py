@@ -34,7 +34,7 @@ class Metrics:
 
     @property
     def sources(self) -> Sources:
-        """Where the numbers come from. The operator sets them while it runs."""
+        """The sources of the numbers. The operator sets them while it runs."""
         if self._sources is None:
             from kubewright.observe._sources import Sources  # imports caches and events, which only a run needs
 

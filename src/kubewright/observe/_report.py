@@ -115,13 +115,14 @@ class LeaderReport(_Part, frozen=True, kw_only=True):
 
     lease: str
     identity: str
+    """The identity of this replica."""
     state: Literal["new", "standby", "leading", "over"]
     leader: str
     """The holder of the lease; empty if it is free."""
     since: str = ""
     """When the holder acquired the lease, as written in the Lease."""
     renewals: int = 0
-    """The identity of this replica."""
+    """How often this replica has renewed the lease."""
     transitions: int = 0
     failures: int = 0
     last_error: str = ""
