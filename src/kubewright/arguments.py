@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class InvalidValue(ValueError):
-    """An invalid value. The message is what the value should be: the words between "is" and "not"."""
+    """An invalid value. The message describes a valid one: the words between "is" and "not" in an error."""
 
 
 def check_string(what: str, given: object, example: str) -> str:
@@ -35,7 +35,7 @@ def check_string(what: str, given: object, example: str) -> str:
 
 
 def is_string_collection(given: object) -> bool:
-    """Whether it is a collection of strings. A single string is not: its letters are not what was meant."""
+    """Whether it is a collection of strings. A single string is not: its characters are not meant as elements."""
     return isinstance(given, Collection) and not isinstance(given, str) and all(isinstance(one, str) for one in given)
 
 

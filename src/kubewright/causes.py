@@ -1,4 +1,4 @@
-"""The cause of an exception group, and what an error says in one line.
+"""The cause of an exception group, and an error as one line of text.
 
 `asyncio.TaskGroup` raises "unhandled errors in a TaskGroup (1 sub-exception)", which names neither the error nor its
 type. Where one error stands in a group, that error is raised, matched and logged; several are listed.

@@ -41,7 +41,7 @@ def parse_duration(given: object) -> float:
 
 
 def more_than_zero(given: object) -> float:
-    """Returns the same, but rejects 0."""
+    """Returns the same as `parse_duration`, but rejects 0."""
     found = parse_duration(given)
     if found <= 0:
         raise InvalidValue(f"{_A_DURATION}, and more than 0")
@@ -65,7 +65,7 @@ def check_duration(name: str, given: object, *, zero: bool = True) -> float:
 def format_duration(seconds: float) -> str:
     """Returns a duration for people: `16m40s`, `1h30m`, `2.5s`, `5ms`, `40µs`. `parse_duration` reads it again.
 
-    It is rounded to what matters: to a second above a minute, to two or three digits below.
+    It is rounded: to seconds from a minute on, and to two or three digits below.
     """
     if seconds < 0:
         return f"-{format_duration(-seconds)}"

@@ -40,7 +40,7 @@ def being_cancelled() -> bool:
 
 
 def has_to_pass(error: BaseException) -> bool:
-    """Whether an error must be raised further, because it ends the caller: Ctrl-C, or the caller's own cancellation."""
+    """Whether an error must propagate, because it ends the caller: Ctrl-C, or the caller's own cancellation."""
     if isinstance(error, asyncio.CancelledError):
         return being_cancelled()
     if isinstance(error, GeneratorExit):
@@ -64,8 +64,8 @@ class _Containment:
 
 
 containment: Final = _Containment()
-"""Use `with containment:` around a call of user code. Other errors than those that have to pass leave it as an
-`Exception`."""
+"""Use `with containment:` around a call of user code. Errors that `has_to_pass` does not let through leave the block as
+an `Exception`."""
 
 
 async def contained(work: Awaitable[T]) -> T:
@@ -80,7 +80,7 @@ def in_thread(executor: Executor, function: Callable[..., T], *arguments: Any) -
 
 
 def submitted(executor: Executor, function: Callable[..., T], *arguments: Any) -> Future[T]:
-    """Does the same and returns a `concurrent.futures.Future`, which shows the outcome even if no task waits for it."""
+    """Does the same as `in_thread`, and returns a future that has the outcome even if no task waits for it."""
     return executor.submit(_called, function, arguments)
 
 

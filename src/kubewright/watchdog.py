@@ -35,7 +35,7 @@ class LoopWatchdog:
 
     Attributes:
         count: how many calls blocked the loop so far.
-        seconds: for how long they blocked it, in all.
+        seconds: how long they blocked it in total.
     """
 
     def __init__(

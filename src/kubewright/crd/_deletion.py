@@ -37,7 +37,7 @@ def _key(obj: Untyped) -> str:
 
 
 def describe_blockers(held: Sequence[str]) -> str:
-    """Returns a sentence about what a deletion waits for."""
+    """Returns a sentence about the objects that a deletion waits for."""
     if not held:
         return "no object has finalizers; check again in a moment"
     shown = "; ".join(held[:_SHOWN]) + (f"; and {len(held) - _SHOWN} more" if len(held) > _SHOWN else "")

@@ -26,7 +26,7 @@ __all__ = ["MigrationError", "MigrationMethod", "StorageMigration", "migrate_sto
 
 CRD = apiextensions.CustomResourceDefinition
 MigrationMethod: TypeAlias = Literal["auto", "server", "client"]
-"""Who writes the objects: the server's StorageVersionMigration, this client, or the former where it works."""
+"""The writer of the objects: the server's StorageVersionMigration, or this client. `auto`: the server if it can."""
 
 MAX_FAILURES: Final = 100
 """Failures that are kept with their message; others are only counted."""
@@ -55,7 +55,7 @@ class StorageMigration(msgspec.Struct, kw_only=True):
     stored_versions: tuple[str, ...] = ()
     """`status.storedVersions`, at the end without those that no object has any more."""
     dropped: tuple[str, ...] = ()
-    """The versions that were removed from it, or would be in a dry run."""
+    """The versions that were removed from that list, or would be in a dry run."""
     method: Literal["server", "client", "none"] = "none"
     migrated: int = 0
     """Objects that were written. In a dry run: objects that the server would accept."""
@@ -104,7 +104,7 @@ async def migrate_storage(
 
     Args:
         client: may list and patch the objects, and patch the status of the definition.
-        kind: a class, or a name as kubectl takes it: `Foo`, `foos`, `foos.example.com`.
+        kind: a class, or a name that kubectl accepts: `Foo`, `foos`, `foos.example.com`.
         dry_run: the server validates each write and stores nothing.
         page_size: objects per list request; only their metadata is read.
         concurrency: writes at the same time.

@@ -1,4 +1,4 @@
-"""What the caches of an operator will hold on a cluster."""
+"""Describes what the caches of an operator will hold on a cluster."""
 
 from __future__ import annotations
 

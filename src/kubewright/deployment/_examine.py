@@ -159,7 +159,7 @@ async def _namespace(client: Client, name: str) -> Finding:
 
 
 async def _permissions(client: Client, operator: Operator) -> AsyncIterator[Finding]:
-    """Returns what the operator does and this account is not allowed to do. In the cluster it has another account."""
+    """Returns the operator's calls that this account may not make. In a pod the operator has another account."""
     permissions = operator.permissions()
     missing = [one for one in permissions if not await _allowed(client, operator, one)]
     if not missing:

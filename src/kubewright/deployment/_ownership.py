@@ -74,7 +74,7 @@ def namespace_is_ours(namespace: core.Namespace, project: Project) -> bool:
 
 
 def whose(obj: Object) -> str:
-    """Returns who created an object, from its field managers and labels: `by kubectl-create (managed by Helm)`."""
+    """Returns the creator of an object, from its field managers and labels: `by kubectl-create (managed by Helm)`."""
     creator = f"by {' and '.join(_managers(obj)) or 'an unknown client'}"
     by = obj.metadata.labels.get("app.kubernetes.io/managed-by")
     name = obj.metadata.labels.get("app.kubernetes.io/name")

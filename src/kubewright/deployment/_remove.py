@@ -1,4 +1,4 @@
-"""`undeploy` and `uninstall`: delete what was deployed to a cluster."""
+"""`undeploy` and `uninstall`: delete deployed objects from a cluster."""
 
 from __future__ import annotations
 

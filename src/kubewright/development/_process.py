@@ -39,7 +39,7 @@ class OperatorProcess:
 
     @classmethod
     async def start(cls, orders: dict[str, Any], tell: Callable[[Message], None]) -> Self:
-        """Starts it with these `Orders`, after adding the channel."""
+        """Starts the process with these `Orders`, after adding the channel."""
         near, far = socket.socketpair()
         with far:
             near.setblocking(False)
@@ -66,7 +66,7 @@ class OperatorProcess:
         return cls(process, readers)
 
     async def wait(self) -> int:
-        """Returns its exit code, after all of its output was passed on."""
+        """Returns the exit code, after all output of the process was passed on."""
         code = await self._process.wait()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)  # children of the program
@@ -76,7 +76,7 @@ class OperatorProcess:
         return code
 
     async def stop(self) -> int:
-        """Stops it: running reconciles get time to finish, then they are canceled, and then the process is killed."""
+        """Stops the process. Running reconciles get time to finish, then are canceled, then the process is killed."""
         for after, number in ((0.0, signal.SIGTERM), (_ASK_AGAIN, signal.SIGTERM), (_KILL, signal.SIGKILL)):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(after):
@@ -86,7 +86,7 @@ class OperatorProcess:
         return await self.wait()
 
     def kill(self) -> None:
-        """Kills it."""
+        """Kills the process."""
         self._send(signal.SIGKILL)
 
     def _send(self, number: signal.Signals) -> None:

@@ -1,4 +1,4 @@
-"""`NodeCredentials`: what a node needs to serve an API server."""
+"""`NodeCredentials`: the credentials with which a node serves an API server."""
 
 from __future__ import annotations
 

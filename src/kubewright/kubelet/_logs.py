@@ -33,7 +33,7 @@ _MAX_TAIL: Final = 100_000
 
 
 class LogOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client wants to read of a log."""
+    """The part of a log that a client requests."""
 
     follow: bool = False
     timestamps: bool = False

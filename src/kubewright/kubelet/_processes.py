@@ -42,7 +42,7 @@ class SessionProcess(Protocol):
         """Returns the exit code; 128 and the number of the signal for a process that was killed."""
 
     async def close(self) -> None:
-        """Lets go of the process when the client has left."""
+        """Detaches from the process when the client has left."""
 
 
 class Child(Protocol):

@@ -1,4 +1,4 @@
-"""`PodSettings`: the settings of a `Project` that its users write in the words of a pod.
+"""`PodSettings`: the settings of a `Project` that have the names and values of fields of a pod.
 
 They are the same in the objects, the kustomize tree, the chart and the bundle: every package gets its Deployment from
 `manager.deployment`, and the chart's values contain them under Helm's usual names.

@@ -1,4 +1,4 @@
-"""Roles, generated from what a program declares.
+"""Roles, generated from the declarations of a program.
 
 `roles_of(operator)` returns exactly the permissions of the operator's service account: a ClusterRole for all namespaces
 and cluster-scoped kinds, a Role in each namespace that it is restricted to, a Role in its own namespace for leader

@@ -194,7 +194,7 @@ def _required(dependency: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _metadata(bundle: Bundle) -> list[dict[str, Any]]:
-    """Returns what a catalog shows of a version, from its ClusterServiceVersion. The rest is in the image."""
+    """Returns the metadata that a catalog shows of a version, from its ClusterServiceVersion."""
     metadata, spec = bundle.csv.get("metadata") or {}, bundle.spec
     shown = {
         "annotations": metadata.get("annotations"),

@@ -1,4 +1,4 @@
-"""`what_is_missing`: describes how far OLM has got with an installation, and what it waits for."""
+"""`what_is_missing`: describes the step of an installation that OLM has not completed, and its cause."""
 
 from __future__ import annotations
 

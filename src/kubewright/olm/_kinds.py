@@ -20,7 +20,7 @@ class ConnectionState(Model):
 
 
 class CatalogSourceSpec(Model):
-    """Where a catalog is served: an image that OLM starts, or an address."""
+    """The server of a catalog: an image that OLM starts, or an address."""
 
     source_type: str
     image: str | None = None

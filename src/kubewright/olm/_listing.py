@@ -33,7 +33,7 @@ _VERSIONED: Final = re.compile(r".+\.v?\d.*")  # prometheusoperator.0.56.3 was p
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
-    """What users of a catalog see, and the upgrade path. An invalid value raises ValueError.
+    """The description of a package in catalogs, and its upgrade path. An invalid value raises ValueError.
 
     The fields that users see can also be edited in the ClusterServiceVersion, where edits are kept.
 

@@ -37,7 +37,7 @@ _USED: Final = frozenset({"ctx", "fielderror", "invalid", "iterator", "self"})
 
 
 class ScaffoldError(Exception):
-    """Something cannot be scaffolded. The message says why, and what to do."""
+    """A project, kind or webhook cannot be scaffolded. The message has the reason and the fix."""
 
 
 def check_name(name: str) -> str:

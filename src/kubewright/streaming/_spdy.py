@@ -34,7 +34,7 @@ class SpdyStream:
     def __init__(self, session: SpdySession, number: int, headers: Mapping[str, str]) -> None:
         self.number = number
         self.headers = headers
-        """Those of the frame that opened it; names in lower case."""
+        """The headers of the frame that opened the stream; names in lower case."""
         self.replied: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._session = session
         self._pieces: list[bytes] = []
@@ -114,7 +114,7 @@ class SpdyStream:
 class SpdySession:
     """Streams in both directions. `run` reads until the connection ends; it must run for the others to work.
 
-    As in kubectl and the kubelet there is no flow control for each stream: a stream that is not read stops all.
+    As in kubectl and the kubelet, streams have no flow control of their own: one that is not read blocks all others.
 
     Args:
         stream: the connection.

@@ -24,7 +24,7 @@ _CLOSE_SECONDS: Final = 5.0
 
 
 class HandshakeError(Exception):
-    """The other side does not speak WebSocket or none of the subprotocols, or is a page of another site.
+    """The other side does not support WebSockets, or none of the subprotocols, or is a page of another site.
 
     `status` is the HTTP status of a server that refuses the request.
     """
@@ -143,7 +143,7 @@ class WebSocket:
             await self._flush()
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
-        """Closes both directions. Waits for the other side for some seconds, so that it receives what was sent."""
+        """Closes both directions. Waits some seconds for the other side, so that it receives all that was sent."""
         try:
             async with asyncio.timeout(_CLOSE_SECONDS):
                 async with self._writing:

@@ -125,7 +125,7 @@ def _isolate(mounts: dict[str, Any] | None, hostname: str | None) -> None:
 
 
 def _build_root(root: str, opened: list[str], binds: list[dict[str, Any]]) -> None:
-    """Makes `root` the root: a view of this machine's, whose opened folders can have new entries, with the binds."""
+    """Makes `root` the root: a view of this machine's, with the binds. Folders in `opened` can have new entries."""
     os.umask(0o022)
     if "/" in opened:
         _mount("tmpfs", root, "tmpfs", 0)

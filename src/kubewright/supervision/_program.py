@@ -80,7 +80,7 @@ class _Supervisor:
                 raise ValueError(f"unknown request {unknown!r}")
 
     def _main(self, name: str) -> int:
-        """Returns the process that signals are for: below a wrapper, which does not pass them on."""
+        """Returns the process that gets signals: the child of a wrapper, because a wrapper does not pass them on."""
         pid = self._pids[name]
         return next(iter(_children(pid)), pid) if name in self._wrapped else pid
 

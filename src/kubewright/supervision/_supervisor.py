@@ -151,7 +151,7 @@ class Supervisor:
             join: a process whose namespaces and root it enters.
             user, group, groups: run as this user.
             no_new_privileges: the program cannot gain rights, for example by a set-user-ID bit.
-            wrapper: signals are for the first child of the process.
+            wrapper: sends signals to the first child of the process.
 
         Raises OSError if the program cannot be started; its `filename` is the step that failed.
         """

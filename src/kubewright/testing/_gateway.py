@@ -63,8 +63,8 @@ class Refusal:
 
 
 Fault: TypeAlias = Refusal | Literal["lose", "reset"] | None
-"""What happens to a request. None: it passes. `lose`: the server processes it, and the response is dropped. `reset`: it
-does not reach the server, and its connection is reset."""
+"""The fault that hits a request. None: it passes. `lose`: the server processes it, and the response is dropped.
+`reset`: it does not reach the server, and its connection is reset."""
 
 
 class Gateway:

@@ -138,7 +138,7 @@ def _quoted(text: str) -> str:
 
 
 def _kubectl_quoted(text: str) -> str:
-    """Does the same with as few quotes as kubectl."""
+    """Returns a string on one line, with as few quotes as kubectl."""
     if not text.isprintable() or text in ("<<", "=") or not isinstance(plain_value(text), str):
         return _double_quoted(text)
     if _KUBECTL_PLAIN.match(text) and not _UNSAFE.search(text) and not _TIME.match(text):

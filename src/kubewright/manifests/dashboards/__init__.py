@@ -2,7 +2,7 @@
 
 - `dashboard_files(project)` returns the files: `dashboard.json` for Grafana, `alerts.yaml` for Prometheus, and
   `prometheus-rule.yaml` with the same alerts for the Prometheus operator.
-- `panels(project)` and `alerts(project)` return what is in them. Read `_panels.py` first.
+- `panels(project)` and `alerts(project)` return their contents. Read `_panels.py` first.
 
 Parts that the project does not have (webhooks, leader election) have neither panels nor alerts.
 """

@@ -1,4 +1,4 @@
-"""The alerts: conditions that need a person, with the time for which they must hold."""
+"""The alerts: conditions that a person must act on, with the time for which they must hold."""
 
 from __future__ import annotations
 

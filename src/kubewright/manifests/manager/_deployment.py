@@ -24,7 +24,7 @@ HEALTH_PORT: Final = 8081
 
 @dataclass(frozen=True, kw_only=True)
 class Addition:
-    """What a part adds to the manager's container and pod."""
+    """The additions of an optional part to the manager's container and pod."""
 
     args: Sequence[str] = ()
     env: Sequence[core.EnvVar] = ()

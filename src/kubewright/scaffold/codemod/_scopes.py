@@ -1,4 +1,4 @@
-"""Which imported name an expression refers to: Python's scopes, as far as imports need them."""
+"""Python's scopes, as far as they are needed to find the import that a name refers to."""
 
 from __future__ import annotations
 
