@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from typing import Any
 import pytest
 
 from kubewright.api import core
+from kubewright.certificates import CertificateAuthority
 from kubewright.client import (
+    TLS,
     Client,
     ClientConfig,
     ConnectionLost,
@@ -99,6 +102,44 @@ async def test_cancellation_wins_over_closing_the_client(monkeypatch: pytest.Mon
             await asking
         with pytest.raises(Closed):
             await pool.open(await transport._authenticator.identity())
+
+
+async def test_cancellation_at_the_end_of_a_handshake_closes_the_socket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server never reads again, so a TLS shutdown would leave the socket open."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority = CertificateAuthority("authority")
+    context.load_cert_chain(*authority.issue("here", hosts=("127.0.0.1",)).write(tmp_path, "server"))
+    loop = asyncio.get_running_loop()
+    sockets, create_connection = [], loop.create_connection
+
+    async def canceled(make: Callable[[], asyncio.Protocol], **options: Any) -> object:
+        protocol = make()
+        connection_made = protocol.connection_made
+
+        def cancel(transport: asyncio.BaseTransport) -> None:
+            connection_made(transport)
+            sockets.append(transport.get_extra_info("socket"))
+            asking.cancel()
+
+        monkeypatch.setattr(protocol, "connection_made", cancel)
+        return await create_connection(lambda: protocol, **options)
+
+    def accept() -> ssl.SSLSocket:
+        return context.wrap_socket(listener.accept()[0], server_side=True)
+
+    monkeypatch.setattr(loop, "create_connection", canceled)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"https://127.0.0.1:{listener.getsockname()[1]}"
+        async with transport_to(address, tls=TLS(ca_data=authority.pair.certificate)) as transport:
+            accepting = asyncio.create_task(asyncio.to_thread(accept))
+            asking = asyncio.create_task(transport.send(get()))
+            with pytest.raises(asyncio.CancelledError):
+                await asking
+            with await accepting:
+                await asyncio.sleep(0)  # for what was aborted
+                assert [each.fileno() for each in sockets] == [-1]
 
 
 async def test_a_watch_ends_when_its_client_is_closed() -> None:

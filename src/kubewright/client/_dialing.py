@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar, cast
 
-from kubewright.client._connection import Broken
+from kubewright.client._connection import Broken, Connection
 from kubewright.client._heads import ServerAddress, head_of
 
 __all__ = ["Dialer"]
 
-C = TypeVar("C", bound=asyncio.Protocol)
+C = TypeVar("C", bound="Connection | _Tunnel")
 Security: TypeAlias = tuple[ssl.SSLContext, str] | None
 """The context of a TLS connection, and the expected server name; None for plain HTTP."""
 
@@ -38,20 +39,32 @@ class Dialer:
         if security is None:
             return await _opened(self._proxy, to_proxy, make)
         tunnel = await _opened(self._proxy, to_proxy, _Tunnel)
-        try:
-            await tunnel.ask(self._server, self._proxy)
-            return await _secured(tunnel.transport, security, make())
-        except BaseException:
-            tunnel.transport.abort()
-            raise
+        with _aborting(tunnel):
+            return await _secured(await tunnel.ask(self._server, self._proxy), security, make())
 
 
 async def _opened(place: ServerAddress, security: Security, make: Callable[[], C]) -> C:
     loop = asyncio.get_running_loop()
     connected = await _connected(loop, await _addresses(loop, place))
     context, name = security or (None, None)
-    _, protocol = await loop.create_connection(make, sock=connected, ssl=context, server_hostname=name)
+    protocol = make()
+    with _aborting(protocol):
+        await loop.create_connection(lambda: protocol, sock=connected, ssl=context, server_hostname=name)
     return protocol
+
+
+@contextmanager
+def _aborting(protocol: Connection | _Tunnel) -> Iterator[None]:
+    """Aborts the connection if the block fails or is canceled.
+
+    If the TLS handshake has just ended, asyncio begins a TLS shutdown, which waits up to 30 seconds for the server.
+    """
+    try:
+        yield
+    except BaseException:
+        if protocol.transport is not None:
+            protocol.transport.abort()
+        raise
 
 
 async def _addresses(loop: asyncio.AbstractEventLoop, place: ServerAddress) -> list[Any]:
@@ -102,14 +115,14 @@ def _watched_socket(address: Any) -> socket.socket:
 class _Tunnel(asyncio.Protocol):
     """Asks a proxy for a tunnel to a server."""
 
-    transport: asyncio.Transport
-
     def __init__(self) -> None:
+        self.transport: asyncio.Transport | None = None
         self._said = b""
         self._heard: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    async def ask(self, server: ServerAddress, proxy: ServerAddress) -> None:
-        """Returns when the tunnel is open."""
+    async def ask(self, server: ServerAddress, proxy: ServerAddress) -> asyncio.Transport:
+        """Returns the connection to the proxy when the tunnel is open."""
+        assert self.transport is not None
         headers = [("Host", server.authority), *proxy.credentials]
         self.transport.write(head_of("CONNECT", server.authority, headers))
         await self._heard
@@ -118,6 +131,7 @@ class _Tunnel(asyncio.Protocol):
         if not line.startswith("HTTP/1.") or not status or not status[0].startswith("2"):
             shown = line if line.isprintable() and len(line) < 100 else "not HTTP"
             raise Broken(f"the proxy refused the tunnel: {shown}")
+        return self.transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
