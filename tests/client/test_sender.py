@@ -91,6 +91,15 @@ async def test_a_write_that_never_left_is_repeated(scripted: Any) -> None:
     assert len(server.requests) == 2
 
 
+@pytest.mark.parametrize("code", [501, 505])
+async def test_request_that_the_server_does_not_support_is_not_repeated(scripted: Any, code: int) -> None:
+    server, clock = scripted((code, b"not supported", {"Retry-After": "1"})), VirtualClock()
+    with pytest.raises(ApiError, match="not supported") as caught:
+        await clock.run(client_of(server, clock).get(core.Node, "n"))
+    assert not caught.value.is_temporary
+    assert len(server.requests) == 1
+
+
 async def test_a_write_is_repeated_when_the_server_asks_for_it(scripted: Any) -> None:
     server, clock = scripted((503, b"", {"Retry-After": "1"}), NODE), VirtualClock()
     await clock.run(client_of(server, clock).create(NEW))

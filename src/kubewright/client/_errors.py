@@ -97,6 +97,14 @@ class ApiError(Exception):
         return self.status.code
 
     @property
+    def is_temporary(self) -> bool:
+        """Whether the same request may succeed later: there was no response, or a state of the server prevented it.
+
+        A server will not support later what it does not support now (501), nor another version of HTTP (505).
+        """
+        return self.code in (0, 429) or (self.code >= 500 and self.code not in (501, 505))
+
+    @property
     def reason(self) -> str:
         """The server's reason in one word, such as `AlreadyExists`."""
         return self.status.reason

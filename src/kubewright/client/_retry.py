@@ -23,6 +23,7 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
     - 429: the server refused before doing anything, so any request is retried.
     - A 5xx response with Retry-After: likewise, the server asks for it.
     - Other 5xx responses, and connections that broke after the request was sent: only requests that are safe to repeat.
+      501 (not implemented) and 505 are final.
     - Connections that could not be opened: any request.
 
     At most `attempts` in total, and none that would begin after the `deadline`: then the last error is raised.
@@ -48,7 +49,7 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
             return not _is_eviction_refusal(error)
         if error.code == 0:
             return not sent or repeatable
-        if error.code >= 500 and not _is_schema_refusal(error):
+        if error.is_temporary and not _is_schema_refusal(error):
             return repeatable or error.asked_to_retry
         return False
 

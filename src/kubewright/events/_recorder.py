@@ -250,7 +250,7 @@ class EventRecorder:
                 if attempt == _TRIES:
                     return self._drop(series, "rejected", error)
             except ApiError as error:
-                if not _may_pass(error):
+                if not error.is_temporary:
                     return self._drop(series, "rejected", error)
                 if attempt == _TRIES:
                     return self._drop(series, "unreachable", error)
@@ -300,11 +300,6 @@ class EventRecorder:
         level = logging.DEBUG if what in self._logged or _is_terminating(error) else logging.WARNING
         self._logged.put(what, True)
         logger.log(level, text, series.reason, series.about.kind, series.about.name, error)
-
-
-def _may_pass(error: ApiError) -> bool:
-    """Whether the error is a state of the server, which may pass, and not a problem of the event."""
-    return error.code == 0 or error.code == 429 or error.code >= 500
 
 
 def _is_terminating(error: Exception) -> bool:

@@ -143,4 +143,4 @@ def _may_pass(error: ApiError) -> bool:
     """Whether the error is a temporary one of the server, and not one of the request or of a closed client."""
     if isinstance(error, ResponseTooLarge) or (isinstance(error.__cause__, ConnectionLost) and error.__cause__.final):
         return False
-    return error.code in (0, 429) or error.code >= 500
+    return error.is_temporary
