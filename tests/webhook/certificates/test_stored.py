@@ -61,7 +61,7 @@ def test_rejects_pair_that_openssl_rejects() -> None:
         StoredCertificate.read(HELD.data() | {"tls.crt": weak.certificate, "tls.key": weak.key})
 
 
-@pytest.mark.parametrize("key", [b"", b"nonsense", OTHER.data()["ca.key"]])
+@pytest.mark.parametrize("key", [b"", b"nonsense", OTHER.data()["ca.key"]], ids=["empty", "invalid", "of another CA"])
 def test_ignores_key_without_ca(key: bytes) -> None:
     assert StoredCertificate.read(HELD.data() | {"ca.key": key}).signer is None
 
