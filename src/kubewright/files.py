@@ -50,10 +50,10 @@ def write_all(folder: Path, texts: Mapping[str, str | None]) -> None:
         staged = {target: _stage(target, text, next(names), undo) for target, text in places.items()}
         kept = [_keep(target, next(names), undo) for target in (*places, *gone)]
         for target, temporary in staged.items():
-            with _telling(f"{target} cannot be replaced"):
+            with _naming_errors(f"{target} cannot be replaced"):
                 os.replace(temporary, target)
         for target in gone:
-            with _telling(f"{target} cannot be removed"):
+            with _naming_errors(f"{target} cannot be removed"):
                 target.unlink()
         undo.pop_all()
     for second in kept:
@@ -70,12 +70,12 @@ def _place(path: Path) -> Path:
 def _stage(target: Path, text: str, name: str, undo: contextlib.ExitStack) -> Path:
     """Stages the content in a file next to its destination. The file is removed if anything fails."""
     for missing in reversed([parent for parent in target.parents if not os.path.lexists(parent)]):
-        with _telling(f"the folder {missing} cannot be created"):
+        with _naming_errors(f"the folder {missing} cannot be created"):
             missing.mkdir()
-        _if_it_can(undo, missing.rmdir)
+        _register_undo(undo, missing.rmdir)
     temporary = target.with_name(name)
-    _if_it_can(undo, temporary.unlink)
-    with _telling(f"{target} cannot be written"):
+    _register_undo(undo, temporary.unlink)
+    with _naming_errors(f"{target} cannot be written"):
         temporary.write_bytes(text.encode("utf-8", errors="surrogateescape"))
         if target.exists():
             shutil.copymode(target, temporary)
@@ -89,11 +89,11 @@ def _keep(target: Path, name: str, undo: contextlib.ExitStack) -> Path:
     """
     second = target.with_name(name)
     if not os.path.lexists(target):
-        _if_it_can(undo, target.unlink)
+        _register_undo(undo, target.unlink)
         return second
-    _if_it_can(undo, second.unlink)  # if both links are the same file, the next line does nothing
-    _if_it_can(undo, lambda: os.replace(second, target))
-    with _telling(f"{target} cannot be backed up"):
+    _register_undo(undo, second.unlink)  # if both links are the same file, the next line does nothing
+    _register_undo(undo, lambda: os.replace(second, target))
+    with _naming_errors(f"{target} cannot be backed up"):
         try:
             os.link(target, second, follow_symlinks=False)
         except OSError:  # a file system without links
@@ -102,7 +102,7 @@ def _keep(target: Path, name: str, undo: contextlib.ExitStack) -> Path:
 
 
 @contextlib.contextmanager
-def _telling(what: str) -> Iterator[None]:
+def _naming_errors(what: str) -> Iterator[None]:
     """Names the file that could not be written. The system's error names a temporary file, or none."""
     try:
         yield
@@ -110,7 +110,7 @@ def _telling(what: str) -> Iterator[None]:
         raise NotWritten(what, error) from error
 
 
-def _if_it_can(undo: contextlib.ExitStack, what: Callable[[], object]) -> None:
+def _register_undo(undo: contextlib.ExitStack, what: Callable[[], object]) -> None:
     """Registers an undo step. A step that fails must not prevent the others."""
 
     def attempt() -> None:

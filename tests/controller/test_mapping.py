@@ -126,7 +126,7 @@ def test_rejects_a_map_function_annotated_with_another_kind() -> None:
         TypeError, match=rf"^Watch\(Part\): map returns keys of Thing, but {place} .* return Part: return"
     ):
         watch(Part, map=another_kind).waking(info_of(Thing))
-    assert watch(Part, map=another_kind).waking(info_of(Part)).wakes == info_of(Part)
+    assert watch(Part, map=another_kind).waking(info_of(Part)).reconciled_kind == info_of(Part)
 
 
 def test_rejects_an_object_of_another_kind_as_key() -> None:

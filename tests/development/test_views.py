@@ -186,18 +186,18 @@ def test_json_is_one_document_per_line() -> None:
 
 def test_the_board_tracks_objects_and_failures() -> None:
     board = Board(lambda: 0.0)
-    board.heed(Loaded(operator="notes", kinds=[NOTE], files=[]))
+    board.add(Loaded(operator="notes", kinds=[NOTE], files=[]))
     for message in (seen("b"), seen("a"), reconciled("b", "ValueError: no"), reconciled("ghost")):
-        board.heed(message)
+        board.add(message)
     assert [(row.name, row.failing) for row in board.rows()] == [("b", True), ("a", False)]
-    board.heed(seen("b", change="deleted"))
-    board.heed(Ready(operator="notes", address=""))
+    board.add(seen("b", change="deleted"))
+    board.add(Ready(operator="notes", address=""))
     assert ([row.name for row in board.rows()], board.phase) == (["a"], "running")
-    board.heed(Failed(what="sample", text="no"))
+    board.add(Failed(what="sample", text="no"))
     assert board.phase == "running"
-    board.heed(Failed(what="import", text="no"))
+    board.add(Failed(what="import", text="no"))
     assert str(board.phase) == "failed"
-    board.heed(Loaded(operator="notes", kinds=[], files=[]))
+    board.add(Loaded(operator="notes", kinds=[], files=[]))
     assert board.rows() == []
 
 

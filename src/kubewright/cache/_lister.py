@@ -21,7 +21,7 @@ R = TypeVar("R", bound=Object)
 _LONG: Final = 500
 
 
-def _check_texts(*given: object) -> None:
+def _check_strings(*given: object) -> None:
     """Rejects a key in place of a name, which would find nothing, as if the object were gone."""
     for one in given:
         if not isinstance(one, str):
@@ -49,7 +49,7 @@ class Lister(Generic[R]):
 
     def get(self, name: str, namespace: str = "") -> R | None:
         """Returns one object, or None. Raises `DecodeError` if it does not fit its model."""
-        _check_texts(name, namespace)
+        _check_strings(name, namespace)
         return self.get_key(ObjectKey(namespace, name))
 
     def get_key(self, key: tuple[str, str]) -> R | None:

@@ -55,9 +55,9 @@ class Connection(asyncio.Protocol):
         self.headers = Headers([])
         self._loop = asyncio.get_running_loop()
         self._lost = lost
-        self._news: asyncio.Future[None] | None = None
+        self._waiter: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._heard = 0.0
+        self._last_received = 0.0
         self._error: BaseException | None = None
         self._asking = False
         self._bodiless = False
@@ -104,14 +104,14 @@ class Connection(asyncio.Protocol):
         self._bodiless, self._may_upgrade = bodiless, upgrade
         await self._write(head, body)
         while not self._answered:
-            await self._until_news()
+            await self._wait()
 
     async def piece(self) -> bytes:
         """Returns the next piece of the body, as much as has arrived; empty at its end."""
         while not self._pieces:
             if self._complete:
                 return b""
-            await self._until_news()
+            await self._wait()
         return self._take()
 
     def upgraded(self) -> ConnectionStream:
@@ -131,7 +131,7 @@ class Connection(asyncio.Protocol):
     @property
     def reusable(self) -> bool:
         """Whether another request can be sent."""
-        return self._complete and self._keep_alive and not self._writing and self._news is None and self.is_open
+        return self._complete and self._keep_alive and not self._writing and self._waiter is None and self.is_open
 
     @property
     def is_open(self) -> bool:
@@ -160,7 +160,7 @@ class Connection(asyncio.Protocol):
         self._stop_timer()
         if self.transport is not None:
             self.transport.abort()
-        self._tell()
+        self._wake_waiter()
 
     def _take(self) -> bytes:
         piece = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
@@ -168,7 +168,7 @@ class Connection(asyncio.Protocol):
         self._unread = 0
         if self._read_paused and self.transport is not None:
             self._read_paused = False
-            self._heard = self._loop.time()  # the silence was caused by this side
+            self._last_received = self._loop.time()  # the silence was caused by this side
             self.transport.resume_reading()
         return piece
 
@@ -176,9 +176,9 @@ class Connection(asyncio.Protocol):
         self._asking = True
         self._answered = self._complete = self._keep_alive = False
         self._head_size = self._informational = self._framing = 0
-        self._heard = self._loop.time()
+        self._last_received = self._loop.time()
         if timeout is not None:
-            call = self._look if between else self._is_late
+            call = self._check_silence if between else self._fail_late
             self._timer = self._loop.call_later(timeout, call, timeout)
 
     async def _write(self, head: bytes, body: bytes) -> None:
@@ -191,7 +191,7 @@ class Connection(asyncio.Protocol):
         self._writing = True
         for begin in range(_WRITTEN_AT_ONCE, len(body), _WRITTEN_AT_ONCE):
             while self._write_paused and not self._answered:
-                await self._until_news()
+                await self._wait()
             if self._answered:
                 return
             self.transport.write(body[begin : begin + _WRITTEN_AT_ONCE])
@@ -199,26 +199,26 @@ class Connection(asyncio.Protocol):
 
     # Timeouts
 
-    async def _until_news(self) -> None:
+    async def _wait(self) -> None:
         self.check()
-        self._news = self._loop.create_future()
+        self._waiter = self._loop.create_future()
         try:
-            await self._news
+            await self._waiter
         finally:
-            self._news = None
+            self._waiter = None
 
-    def _tell(self) -> None:
-        if self._news is not None and not self._news.done():
-            self._news.set_result(None)
+    def _wake_waiter(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
-    def _is_late(self, timeout: float) -> None:
+    def _fail_late(self, timeout: float) -> None:
         self.fail(TimeoutError(f"no answer within {format_duration(timeout)}"))
 
-    def _look(self, timeout: float) -> None:
+    def _check_silence(self, timeout: float) -> None:
         """Fails if nothing has arrived for that long. One timer serves all pieces: there may be many; few are late."""
-        left = timeout if self._read_paused else self._heard + timeout - self._loop.time()
+        left = timeout if self._read_paused else self._last_received + timeout - self._loop.time()
         if left > 0:
-            self._timer = self._loop.call_later(left, self._look, timeout)
+            self._timer = self._loop.call_later(left, self._check_silence, timeout)
         else:
             self.fail(TimeoutError(f"nothing was received for {format_duration(timeout)}"))
 
@@ -238,11 +238,11 @@ class Connection(asyncio.Protocol):
         if not self._asking or self._complete:
             self.fail(Broken("the server sent data without a request"))
             return
-        self._heard = self._loop.time()
+        self._last_received = self._loop.time()
         in_body, before = self._answered, len(self._pieces)
         if not in_body:
             if self._head_size > _MAX_HEAD_BYTES:
-                self.fail(_over(f"the response headers exceed {_MAX_HEAD_BYTES} bytes"))
+                self.fail(_limit_exceeded(f"the response headers exceed {_MAX_HEAD_BYTES} bytes"))
                 return
             self._head_size += len(data)
         try:
@@ -263,13 +263,13 @@ class Connection(asyncio.Protocol):
             body = sum(map(len, self._pieces[before:]))
             self._framing = max(0, self._framing + len(data) - 3 * body - _FRAMING_PER_PIECE * arrived)
             if self._framing > _MAX_FRAMING_BYTES:
-                self.fail(_over(f"trailers and chunk extensions exceed {_MAX_FRAMING_BYTES} bytes"))
+                self.fail(_limit_exceeded(f"trailers and chunk extensions exceed {_MAX_FRAMING_BYTES} bytes"))
                 return
         self._unread += len(data) + _PIECE_OVERHEAD * arrived
         if self._unread > _UNREAD_AT_MOST and self._pieces and not self._read_paused and self.transport is not None:
             self._read_paused = True
             self.transport.pause_reading()
-        self._tell()
+        self._wake_waiter()
 
     def connection_lost(self, error: Exception | None) -> None:
         """Called when it is closed."""
@@ -282,7 +282,7 @@ class Connection(asyncio.Protocol):
                 self._error = Broken(why, answered=self._answered)
                 self._error.__cause__ = error
         self._error = self._error or Broken("it is closed")
-        self._tell()
+        self._wake_waiter()
         self._lost(self)
 
     def pause_writing(self) -> None:
@@ -292,7 +292,7 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         """Called when writing can continue."""
         self._write_paused = False
-        self._tell()
+        self._wake_waiter()
 
     # Callbacks of the parser
 
@@ -306,7 +306,7 @@ class Connection(asyncio.Protocol):
         if self._answered:
             return
         if len(self._pairs) >= _MAX_HEADERS:
-            raise _over(f"the response has more than {_MAX_HEADERS} headers")
+            raise _limit_exceeded(f"the response has more than {_MAX_HEADERS} headers")
         self._pairs.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
@@ -320,7 +320,7 @@ class Connection(asyncio.Protocol):
             return
         self._informational += 1
         if self._informational > _MAX_INFORMATIONAL:
-            raise _over(f"the server sent more than {_MAX_INFORMATIONAL} informational (1xx) responses")
+            raise _limit_exceeded(f"the server sent more than {_MAX_INFORMATIONAL} informational (1xx) responses")
 
     def on_message_complete(self) -> None:
         """Called at the end of a response."""
@@ -334,7 +334,7 @@ class Connection(asyncio.Protocol):
         return self._answered and not framed
 
 
-def _over(limit: str) -> Broken:
+def _limit_exceeded(limit: str) -> Broken:
     return Broken(f"{limit}, which is the limit", answered=True)
 
 

@@ -114,7 +114,7 @@ class ContextBackend(Interruptible, Generic[R], eq=False):
         """Returns the object as last read or written, private to the caller."""
         return decode(self.kind, self.raw)
 
-    def saw(self, obj: Object) -> None:
+    def record_current(self, obj: Object) -> None:
         """Sets the current state of the object on the server. Later writes are compared with it."""
         assert obj.metadata.origin is not None
         self._raw = obj.metadata.origin.raw
@@ -195,9 +195,9 @@ class ContextBackend(Interruptible, Generic[R], eq=False):
         if applied.written:
             self.changed = True
             raw = before.raw if before is not None and not before.partial else None
-            self._note_change(applied.object, raw)
-            self._saw_if_primary(applied.object)
-            self._note_write(applied.object, raw, "create" if applied.created else "update")
+            self._record_history(applied.object, raw)
+            self._record_current_if_primary(applied.object)
+            self._record_own_write(applied.object, raw, "create" if applied.created else "update")
         return applied.object
 
     def _during_pause(self, error: WriteConflict, kind: type[O]) -> O:
@@ -268,7 +268,7 @@ class ContextBackend(Interruptible, Generic[R], eq=False):
         if owned:
             set_controller(obj, owner=self.object or self.primary())
         made = await self.environment.client.create(obj)
-        self.noted(made, how="create")
+        self.record_write(made, how="create")
         return made
 
     async def update(self, obj: O) -> O:
@@ -279,7 +279,7 @@ class ContextBackend(Interruptible, Generic[R], eq=False):
         updated = await self.environment.client.update(obj)
         if updated is not obj:
             origin = obj.metadata.origin
-            self.noted(updated, origin.raw if origin is not None else None)
+            self.record_write(updated, origin.raw if origin is not None else None)
         return updated
 
     async def delete(
@@ -307,7 +307,7 @@ class ContextBackend(Interruptible, Generic[R], eq=False):
             return False
         self.changed = True
         if kept is not None:
-            self.noted(kept)
+            self.record_write(kept)
             return True
         if uid is None and (snapshot := self.environment.caches.get(kind, key)) is not None:
             uid = snapshot.uid
@@ -356,15 +356,15 @@ class ContextBackend(Interruptible, Generic[R], eq=False):
 
     # Bookkeeping
 
-    def noted(self, written: Object, before: bytes | None = None, *, how: WriteKind = "update") -> None:
+    def record_write(self, written: Object, before: bytes | None = None, *, how: WriteKind = "update") -> None:
         """Records a write, for the caches, the history and later writes of this reconcile."""
         self.changed = True
         self.environment.caches.written(written)
-        self._note_change(written, before)
-        self._saw_if_primary(written)
-        self._note_write(written, before, how)
+        self._record_history(written, before)
+        self._record_current_if_primary(written)
+        self._record_own_write(written, before, how)
 
-    def _note_write(self, written: Object, before: bytes | None, how: WriteKind) -> None:
+    def _record_own_write(self, written: Object, before: bytes | None, how: WriteKind) -> None:
         """Records the write, to recognize the event about it and to detect write loops."""
         if self.enqueuer is None or written.metadata.origin is None:
             return
@@ -380,14 +380,14 @@ class ContextBackend(Interruptible, Generic[R], eq=False):
         part = written_part(written, before, status=how in ("status", "replaced status"))
         self.enqueuer.wrote(self.key, part, Written(before, written.metadata.origin.raw, managers))
 
-    def _note_change(self, written: Object, before: bytes | None) -> None:
+    def _record_history(self, written: Object, before: bytes | None) -> None:
         """Passes both states to the history, which compares them on demand."""
         if (origin := written.metadata.origin) is not None:
             self.trace.changed(info_of(written), ObjectKey.of(written), before, origin.raw)
 
-    def _saw_if_primary(self, written: Object) -> None:
+    def _record_current_if_primary(self, written: Object) -> None:
         if type(written) is self.kind and ObjectKey.of(written) == self.key:
-            self.saw(written)
+            self.record_current(written)
 
     def _namespace(self, info: ResourceInfo, namespace: str | None) -> str:
         return (namespace or self.key.namespace) if info.namespaced else ""

@@ -198,7 +198,7 @@ class Controller(ControllerView[R]):
     def _changed(self, change: Change[R]) -> None:
         key, when = change.key, self._registration.when
         if self._is_daemon:
-            self._fit_daemons(change)
+            self._update_daemons(change)
         if (turn := self._pausing.see(change)) is not None:
             self._pause_or_resume(key, turn)
             return
@@ -225,7 +225,7 @@ class Controller(ControllerView[R]):
         self._enqueuer.forget(key)
         self.enqueue(key, turn)
 
-    def _fit_daemons(self, change: Change[R]) -> None:
+    def _update_daemons(self, change: Change[R]) -> None:
         """Cancels the daemon of an object that is deleted or being deleted, and adds workers: one per object."""
         old, new = change.old, change.new
         if new is None or new.deleting or (old is not None and old.uid != new.uid):

@@ -83,7 +83,7 @@ class Finalizers(Generic[R]):
                     return result  # not finished: the finalizer stays, and the key is requeued
                 done.add((uid, name))
             if (left := await remove_finalizer(self._environment, backend.primary(), name)) is not None:
-                backend.saw(left)
+                backend.record_current(left)
         return None
 
 

@@ -10,10 +10,10 @@ from kubewright.crd import wait_for_definition
 from kubewright.deployment._ownership import (
     FIELD_MANAGER,
     check_names,
+    created_by,
     in_cluster,
     namespace_is_ours,
     object_title,
-    whose,
 )
 from kubewright.deployment._serving import check_served
 from kubewright.manifests import Project, objects
@@ -38,7 +38,7 @@ async def deploy(client: Client, project: Project, report: ReportStep) -> None:
     applying = client.writing_as(FIELD_MANAGER)
     for obj in everything:
         if isinstance(obj, core.Namespace) and (kept := await _of_another_owner(client, obj, project)) is not None:
-            report("kept", f"{object_title(obj)}, which was created {whose(kept)}")
+            report("kept", f"{object_title(obj)}, which was created {created_by(kept)}")
             continue
         await applying.apply(obj, force=True)
         report("applied", object_title(obj))

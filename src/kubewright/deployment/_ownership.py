@@ -19,11 +19,11 @@ __all__ = [
     "FIELD_MANAGER",
     "NameTaken",
     "check_names",
+    "created_by",
     "in_cluster",
     "is_ours",
     "namespace_is_ours",
     "object_title",
-    "whose",
 ]
 
 FIELD_MANAGER: Final = "kubewright-deploy"
@@ -47,7 +47,7 @@ async def check_names(client: Client, project: Project, wanted: Sequence[Object]
             assert isinstance(found, apiextensions.CustomResourceDefinition)
             check_change(found, obj)
         elif not is_ours(found, obj, project):
-            taken.append(f"{object_title(obj)} was created {whose(found)}")
+            taken.append(f"{object_title(obj)} was created {created_by(found)}")
     if taken:
         raise NameTaken(f"{'; '.join(taken)}: delete it, or give the operator another name. Nothing was changed")
 
@@ -73,7 +73,7 @@ def namespace_is_ours(namespace: core.Namespace, project: Project) -> bool:
     return _has(namespace, project.labels)
 
 
-def whose(obj: Object) -> str:
+def created_by(obj: Object) -> str:
     """Returns the creator of an object, from its field managers and labels: `by kubectl-create (managed by Helm)`."""
     creator = f"by {' and '.join(_managers(obj)) or 'an unknown client'}"
     by = obj.metadata.labels.get("app.kubernetes.io/managed-by")

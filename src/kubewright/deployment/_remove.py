@@ -9,7 +9,7 @@ from kubewright.api import Object, apiextensions, core
 from kubewright.client import Client, NotFound
 from kubewright.crd import describe_blockers, objects_with_finalizers
 from kubewright.deployment._deploy import ReportStep
-from kubewright.deployment._ownership import is_ours, namespace_is_ours, object_title, whose
+from kubewright.deployment._ownership import created_by, is_ours, namespace_is_ours, object_title
 from kubewright.durations import Duration, check_duration, format_duration
 from kubewright.manifests import Project, objects
 
@@ -60,7 +60,7 @@ async def _may_remove(client: Client, obj: Object, project: Project, report: Rep
         ours, why = namespace_is_ours(found, project), "which does not have the labels of this project"
     else:
         ours = is_ours(found, obj, project)
-        why = f"which does not belong to this project, but was created {whose(found)}"
+        why = f"which does not belong to this project, but was created {created_by(found)}"
     if not ours:
         report("kept", f"{object_title(obj)}, {why}")
     return ours

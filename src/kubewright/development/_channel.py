@@ -18,13 +18,13 @@ _PATIENCE: Final = 5.0
 
 
 class Channel:
-    """The operator's end. `tell` may be called from any thread. Messages after the other end is gone are dropped."""
+    """The operator's end. `send` may be called from any thread. Messages after the other end is gone are dropped."""
 
     def __init__(self, number: int) -> None:
         self._socket = socket.socket(fileno=number)
         self._lock = threading.Lock()
 
-    def tell(self, message: Message) -> None:
+    def send(self, message: Message) -> None:
         """Sends a message."""
         line = msgspec.json.encode(message) + b"\n"
         with self._lock:

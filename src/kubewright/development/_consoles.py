@@ -29,10 +29,10 @@ class ConsoleBeside:
     Its errors are reported and otherwise ignored. Without a port there is no console.
     """
 
-    def __init__(self, target: TargetCluster, port: int | None, tell: Callable[[Message], None]) -> None:
+    def __init__(self, target: TargetCluster, port: int | None, notify: Callable[[Message], None]) -> None:
         self._target = target
         self._port = port
-        self._tell = tell
+        self._notify = notify
         self._address = ""
         self._extensions: tuple[str, ...] | None = None
         self._changed = asyncio.Event()
@@ -64,7 +64,7 @@ class ConsoleBeside:
 
     async def _serve(self, port: int) -> None:
         if importlib.util.find_spec("nicegui") is None:
-            self._tell(Hint(text=_MISSING))
+            self._notify(Hint(text=_MISSING))
             return
         try:
             # It takes seconds, in which the cluster must keep answering.
@@ -73,11 +73,11 @@ class ConsoleBeside:
 
             console = Console.connect(kubeconfig=self._target.kubeconfig, context=self._target.context)
             async with console, console.serving(port=port) as url:
-                self._tell(ConsoleReady(url=f"{url}{console.invitation() if console.local else ''}"))
+                self._notify(ConsoleReady(url=f"{url}{console.invitation() if console.local else ''}"))
                 await self._follow(console)
         except Exception as error:  # any error: development continues without the console
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            self._tell(Hint(text=f"the web console cannot be served: {reason}"))
+            self._notify(Hint(text=f"the web console cannot be served: {reason}"))
 
     async def _follow(self, console: Console) -> None:
         """Lets the console use the operator's current address, and the extensions of its current version."""
@@ -108,7 +108,7 @@ class ConsoleBeside:
         try:
             console.extensions = check_extensions(await asyncio.to_thread(load))
         except ExtensionError as error:
-            self._tell(Hint(text=f"the web console: {error}"))
+            self._notify(Hint(text=f"the web console: {error}"))
 
 
 def _forget(names: Sequence[str]) -> None:

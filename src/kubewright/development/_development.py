@@ -89,7 +89,7 @@ class Development:
         self._plan = plan
         self._view = view
         self._sources = Sources()
-        self._samples = Samples(plan.samples, self._hear, make_namespaces=plan.embedded)
+        self._samples = Samples(plan.samples, self._handle_message, make_namespaces=plan.embedded)
         self._samples_due = asyncio.Event()
         self._files: set[Path] = set()
         self._kinds: list[KindShown] = []
@@ -114,12 +114,12 @@ class Development:
             self._view.close()
 
     async def _work(self) -> None:
-        with shown_logs(self._hear):
+        with shown_logs(self._handle_message):
             await self._rounds()
 
     async def _rounds(self) -> None:
         async with self._target() as target:
-            self._hear(
+            self._handle_message(
                 ClusterReady(
                     server=target.server,
                     kubeconfig=target.kubeconfig,
@@ -128,8 +128,8 @@ class Development:
                 )
             )
             async with (
-                Watching(target.client, self._hear) as self._watching,
-                ConsoleBeside(target, self._plan.console_port, self._hear) as self._console,
+                Watching(target.client, self._handle_message) as self._watching,
+                ConsoleBeside(target, self._plan.console_port, self._handle_message) as self._console,
                 in_background(self._ticks(), self._apply_samples(target)),
             ):
                 changed: list[Path] = []
@@ -148,9 +148,9 @@ class Development:
         """Runs the program until some of its files change, and returns these."""
         self._failed, self._began = None, time.time_ns()
         forget_bytecode(changed)
-        self._look_at([*self._files, *paths_of(self._plan.targets)])
-        self._hear(Starting(targets=[*self._plan.targets], changed=[_shown(path) for path in changed]))
-        self._process = process = await OperatorProcess.start(self._orders(target), self._hear)
+        self._watch_files([*self._files, *paths_of(self._plan.targets)])
+        self._handle_message(Starting(targets=[*self._plan.targets], changed=[_shown(path) for path in changed]))
+        self._process = process = await OperatorProcess.start(self._orders(target), self._handle_message)
         try:
             async with in_background(self._tell_end(process)):
                 return await self._changes()
@@ -169,7 +169,7 @@ class Development:
     async def _tell_end(self, process: OperatorProcess) -> None:
         code = await process.wait()
         if self._failed is None:
-            self._hear(Ended(code=code))
+            self._handle_message(Ended(code=code))
 
     def _orders(self, target: TargetCluster) -> dict[str, Any]:
         return {
@@ -189,11 +189,11 @@ class Development:
 
     # Messages
 
-    def _hear(self, message: Message) -> None:
+    def _handle_message(self, message: Message) -> None:
         match message:
             case Loaded():
                 self._kinds = message.kinds
-                self._look_at(message.files)
+                self._watch_files(message.files)
                 if self._console is not None:
                     self._console.extend(message.extensions)
             case Installed() if self._watching is not None:
@@ -206,18 +206,18 @@ class Development:
             case Failed() if message.what != "sample":
                 self._failed = message
                 if message.what == "import" or message.files:
-                    self._look_around(message.files)
+                    self._watch_folders(message.files)
         self._view.show(message)
 
-    def _look_at(self, files: Iterable[str | Path], folders: Iterable[Path] = ()) -> None:
+    def _watch_files(self, files: Iterable[str | Path], folders: Iterable[Path] = ()) -> None:
         self._files = {path for path in map(Path, files) if not path.is_dir()}
         looked_at = dict.fromkeys(folders, (_PYTHON,)) | self._samples.folders
         self._sources.watch([*self._files, *self._samples.files], looked_at, since=self._began)
 
-    def _look_around(self, files: Iterable[str]) -> None:
-        """Returns all files: the missing name may be in any of them, also in a new one."""
+    def _watch_folders(self, files: Iterable[str]) -> None:
+        """Also watches the folders of all files: the missing name may be in any file, also in a new one."""
         known = [*self._files, *(Path(file) for file in files), *paths_of(self._plan.targets)]
-        self._look_at(known, folders_of(known))
+        self._watch_files(known, folders_of(known))
 
     async def _apply_samples(self, target: TargetCluster) -> None:
         while True:
@@ -226,7 +226,7 @@ class Development:
             try:
                 await self._samples.apply(target.client)
             except ApiError as error:
-                self._hear(Failed(what="sample", text=str(error)))
+                self._handle_message(Failed(what="sample", text=str(error)))
 
     async def _ticks(self) -> None:
         while True:

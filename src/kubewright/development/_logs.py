@@ -13,9 +13,9 @@ __all__ = ["shown_logs"]
 
 
 class _Handler(logging.Handler):
-    def __init__(self, hear: Callable[[Logged], None]) -> None:
+    def __init__(self, notify: Callable[[Logged], None]) -> None:
         super().__init__(logging.WARNING)
-        self._hear = hear
+        self._notify = notify
         self._loop = asyncio.get_running_loop()
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -24,15 +24,15 @@ class _Handler(logging.Handler):
             trace = logging.Formatter().formatException(record.exc_info) if record.exc_info else ""
             level, text = record.levelname.lower(), record.getMessage()
             message = Logged(level=level, logger=record.name, message=text, traceback=trace)
-            self._loop.call_soon_threadsafe(self._hear, message)
+            self._loop.call_soon_threadsafe(self._notify, message)
         except Exception:
             self.handleError(record)
 
 
 @contextmanager
-def shown_logs(hear: Callable[[Logged], None]) -> Iterator[None]:
+def shown_logs(notify: Callable[[Logged], None]) -> Iterator[None]:
     """Reports the warnings and errors of all loggers during the block, instead of writing them to standard error."""
-    handler, root = _Handler(hear), logging.getLogger()
+    handler, root = _Handler(notify), logging.getLogger()
     root.addHandler(handler)
     try:
         yield

@@ -30,7 +30,7 @@ class _Reader(Protocol):
 class OperatorProcess:
     """A process that runs the program, in its own session: signals of the terminal do not reach it.
 
-    Its messages, log lines and output are passed to `tell`, each in order. It ends by itself when this process is gone.
+    Calls `notify` with its messages, log lines and output, each in order. It ends by itself when this process is gone.
     """
 
     def __init__(self, process: asyncio.subprocess.Process, readers: list[asyncio.Task[None]]) -> None:
@@ -38,7 +38,7 @@ class OperatorProcess:
         self._readers = readers
 
     @classmethod
-    async def start(cls, orders: dict[str, Any], tell: Callable[[Message], None]) -> Self:
+    async def start(cls, orders: dict[str, Any], notify: Callable[[Message], None]) -> Self:
         """Starts the process with these `Orders`, after adding the channel."""
         near, far = socket.socketpair()
         with far:
@@ -59,9 +59,9 @@ class OperatorProcess:
         assert process.stderr is not None
         messages, writer = await asyncio.open_connection(sock=near)
         readers = [
-            asyncio.create_task(_hear(messages, tell, writer)),
-            asyncio.create_task(_pass_on(process.stdout, lambda line: tell(Output(text=line)))),
-            asyncio.create_task(_pass_on(process.stderr, lambda line: tell(_log_line(line)))),
+            asyncio.create_task(_read_messages(messages, notify, writer)),
+            asyncio.create_task(_pass_on(process.stdout, lambda line: notify(Output(text=line)))),
+            asyncio.create_task(_pass_on(process.stderr, lambda line: notify(_log_line(line)))),
         ]
         return cls(process, readers)
 
@@ -94,18 +94,18 @@ class OperatorProcess:
             self._process.send_signal(number)
 
 
-async def _hear(reader: _Reader, tell: Callable[[Message], None], writer: asyncio.StreamWriter) -> None:
+async def _read_messages(reader: _Reader, notify: Callable[[Message], None], writer: asyncio.StreamWriter) -> None:
     decoder: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
     try:
         async for line in _lines(reader):
-            tell(decoder.decode(line))
+            notify(decoder.decode(line))
     finally:
         writer.close()
 
 
-async def _pass_on(reader: _Reader, tell: Callable[[str], None]) -> None:
+async def _pass_on(reader: _Reader, notify: Callable[[str], None]) -> None:
     async for line in _lines(reader):
-        tell(line.decode(errors="replace"))
+        notify(line.decode(errors="replace"))
 
 
 async def _lines(reader: _Reader) -> AsyncIterator[bytes]:

@@ -42,7 +42,7 @@ _GRACE: Final = 2.0
 _FREE: Final = "127.0.0.1:0"
 _LIFE: Final = "kubewright.operator"
 
-Tell = Callable[[Message], None]
+Report = Callable[[Message], None]
 Stage = Callable[[Running], AbstractAsyncContextManager[None]]
 
 
@@ -51,34 +51,34 @@ def main() -> None:
     orders = msgspec.json.decode(sys.argv[1], type=Orders)
     channel = Channel(orders.channel)
     channel.end_with_owner()
-    raise SystemExit(work(orders, channel.tell))
+    raise SystemExit(work(orders, channel.send))
 
 
-def work(orders: Orders, tell: Tell) -> int:
+def work(orders: Orders, report: Report) -> int:
     """Loads, installs and runs the program. Reports an error and returns its exit code, which is not 0."""
     try:
         program = load(orders.targets)
         operator = _only(program, orders.targets)
     except LoadError as error:
-        tell(Failed(what="import", text=str(error), files=program_files(error)))
+        report(Failed(what="import", text=str(error), files=program_files(error)))
         return ExitCode.CONFIGURATION
     except (Exception, SystemExit) as error:  # a program may call sys.exit() while it is imported
         file, line = error_location(error)
-        tell(Failed(what="import", text=user_traceback(error), file=file, line=line, files=program_files(error)))
+        report(Failed(what="import", text=user_traceback(error), file=file, line=line, files=program_files(error)))
         return ExitCode.FAILED
     try:
         kinds = _shown(program.kinds, _reconciled(operator))
     except Exception as error:  # definitions depend on all classes, so they are generated after all imports
-        tell(Failed(what="definitions", text=user_traceback(error), files=program_files(error)))
+        report(Failed(what="definitions", text=user_traceback(error), files=program_files(error)))
         return ExitCode.FAILED
-    tell(Loaded(operator=operator.name, kinds=kinds, files=program_files(), extensions=operator.console_extensions))
+    report(Loaded(operator=operator.name, kinds=kinds, files=program_files(), extensions=operator.console_extensions))
     try:
         options = _options(operator, orders)
     except (ApiError, ConfigError) as error:
-        tell(Failed(what="start", text=str(error)))
+        report(Failed(what="start", text=str(error)))
         return ExitCode.NOT_READY
-    operator.attach(_installing(orders, program.kinds, tell), stage="webhooks")
-    operator.attach(_reporting(operator, tell), stage="leader")
+    operator.attach(_installing(orders, program.kinds, report), stage="webhooks")
+    operator.attach(_reporting(operator, report), stage="leader")
     run(operator, options, shares_machine=orders.embedded)
     return ExitCode.STOPPED
 
@@ -160,7 +160,7 @@ def _is_free(address: str) -> bool:
 # Stages
 
 
-def _installing(orders: Orders, kinds: Sequence[type[Object]], tell: Tell) -> Stage:
+def _installing(orders: Orders, kinds: Sequence[type[Object]], report: Report) -> Stage:
     """Installs all definitions before the caches need them. Conversion webhooks are served by then."""
 
     @asynccontextmanager
@@ -174,7 +174,7 @@ def _installing(orders: Orders, kinds: Sequence[type[Object]], tell: Tell) -> St
                 made = await install(client, *kinds, conversions=conversions)
         except (InstallError, ApiError, ConfigError) as error:
             text = str(error)
-            tell(Failed(what="definitions", text=text))
+            report(Failed(what="definitions", text=text))
             logging.getLogger(_LIFE).addFilter(lambda record: record.getMessage() != text)  # already reported
             raise
         changes = {
@@ -182,7 +182,7 @@ def _installing(orders: Orders, kinds: Sequence[type[Object]], tell: Tell) -> St
             for name, after in ((definition.metadata.name, _schemas_of(definition)) for definition in made)
             if before.get(name) and (found := schema_changes(before[name], after))
         }
-        tell(Installed(definitions=[definition.metadata.name for definition in made], changes=changes))
+        report(Installed(definitions=[definition.metadata.name for definition in made], changes=changes))
         yield
 
     return stage
@@ -208,15 +208,15 @@ def _schemas_of(definition: apiextensions.CustomResourceDefinition) -> dict[str,
     return next(iter(schemas.values())) if len(schemas) == 1 else {"properties": schemas}
 
 
-def _reporting(operator: Operator, tell: Tell) -> Stage:
+def _reporting(operator: Operator, report: Report) -> Stage:
     """Reports that the operator is ready, and every reconcile that ends."""
 
     @asynccontextmanager
     async def stage(running: Running) -> AsyncIterator[None]:
         host = running.settings.health_bind or ""
         address = f"{host.rpartition(':')[0]}:{running.servers[0].port}" if running.servers else ""
-        tell(Ready(operator=operator.name, address=address))
-        reports = _Reports(running, tell)
+        report(Ready(operator=operator.name, address=address))
+        reports = _Reports(running, report)
         task = asyncio.create_task(reports.run(), name="reports of reconciles")
         try:
             yield
@@ -232,9 +232,9 @@ def _reporting(operator: Operator, tell: Tell) -> Stage:
 class _Reports:
     """Reports the results of reconciles from the history of each controller."""
 
-    def __init__(self, running: Running, tell: Tell) -> None:
+    def __init__(self, running: Running, report: Report) -> None:
         self._running = running
-        self._tell = tell
+        self._report = report
         self._last_reported: dict[str, float] = {}
 
     async def run(self) -> None:
@@ -254,7 +254,7 @@ class _Reports:
                 found.append((key, entry))
             for key, entry in reversed(found):
                 self._last_reported[controller.name] = entry.ended
-                self._tell(
+                self._report(
                     Reconciled(
                         kind=controller.info.kind,
                         namespace=key.namespace,

@@ -26,9 +26,9 @@ class Samples:
     the cluster rejects are reported, and tried again the next time.
     """
 
-    def __init__(self, paths: Sequence[Path], tell: Callable[[Message], None], *, make_namespaces: bool) -> None:
+    def __init__(self, paths: Sequence[Path], notify: Callable[[Message], None], *, make_namespaces: bool) -> None:
         self._paths = list(paths)
-        self._tell = tell
+        self._notify = notify
         self._make_namespaces = make_namespaces
         self._applied: dict[Path, bytes] = {}
 
@@ -81,10 +81,10 @@ class Samples:
             await _ensure_namespace(client, obj.metadata.namespace)
         made = await client.apply(obj, field_manager=_MANAGER, force=True)
         name, namespace = made.metadata.name or "", made.metadata.namespace or ""
-        self._tell(Applied(kind=str(document["kind"]), namespace=namespace, name=name, file=str(file)))
+        self._notify(Applied(kind=str(document["kind"]), namespace=namespace, name=name, file=str(file)))
 
     def _fail(self, file: Path, text: str) -> None:
-        self._tell(Failed(what="sample", text=text, file=str(file)))
+        self._notify(Failed(what="sample", text=text, file=str(file)))
 
 
 async def _ensure_namespace(client: Client, name: str) -> None:

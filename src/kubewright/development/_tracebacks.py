@@ -25,10 +25,10 @@ def user_traceback(error: BaseException) -> str:
     shown = traceback.TracebackException(type(error), error.with_traceback(trace), trace, compact=True)
     while len(shown.stack) > 1 and _is_ours(shown.stack[-1].filename):
         shown.stack.pop()
-    return "".join(shown.format()).rstrip("\n") + f"{_meant(error)}\n"
+    return "".join(shown.format()).rstrip("\n") + f"{_suggestion(error)}\n"
 
 
-def _meant(error: BaseException) -> str:
+def _suggestion(error: BaseException) -> str:
     """Returns a suggestion for a misspelled attribute. Python 3.12 and later add it themselves."""
     if sys.version_info >= (3, 12) or not isinstance(error, AttributeError) or error.name is None:
         return ""

@@ -25,9 +25,9 @@ _Key = tuple[str, str]
 class Watching:
     """Reports the objects of some kinds, and their events, during `async with`. The kinds may change."""
 
-    def __init__(self, client: Client, tell: Callable[[Message], None]) -> None:
+    def __init__(self, client: Client, notify: Callable[[Message], None]) -> None:
         self._client = client
-        self._tell = tell
+        self._notify = notify
         self._kinds: dict[_Key, KindShown] = {}
         self._tasks: dict[_Key, asyncio.Task[None]] = {}
         self._of_events: asyncio.Task[None] | None = None
@@ -62,24 +62,24 @@ class Watching:
             listed = await self._client.list(untyped)
             found = {_key(obj): obj for obj in listed}
             for key in there.keys() - found.keys():
-                self._tell_object(kind, key, None, there)
+                self._report_object(kind, key, None, there)
             for key, obj in found.items():
-                self._tell_object(kind, key, obj, there)
+                self._report_object(kind, key, obj, there)
             async for event in self._client.watch(untyped, resource_version=listed.resource_version):
-                self._tell_object(kind, _key(event.object), event.object if event.type != "DELETED" else None, there)
+                self._report_object(kind, _key(event.object), event.object if event.type != "DELETED" else None, there)
 
         await self._forever(f"objects of the kind {kind.kind}", once)
 
-    def _tell_object(self, kind: KindShown, key: _Key, obj: Untyped | None, there: dict[_Key, str]) -> None:
+    def _report_object(self, kind: KindShown, key: _Key, obj: Untyped | None, there: dict[_Key, str]) -> None:
         """Reports an object if its visible state changed."""
         if obj is None:
             if there.pop(key, None) is not None:
-                self._tell(ObjectSeen(kind=kind.kind, namespace=key[0], name=key[1], change="deleted", state=""))
+                self._notify(ObjectSeen(kind=kind.kind, namespace=key[0], name=key[1], change="deleted", state=""))
             return
         state = state_of(obj, kind, datetime.now(UTC))
         if there.get(key) != state:
             known, there[key] = key in there, state
-            self._tell(
+            self._notify(
                 ObjectSeen(
                     kind=kind.kind,
                     namespace=key[0],
@@ -96,7 +96,7 @@ class Watching:
                 about = event.object.involved_object
                 if event.type == "DELETED" or (about.api_version or "", about.kind or "") not in self._kinds:
                     continue
-                self._tell(
+                self._notify(
                     EventSeen(
                         kind=about.kind or "",
                         namespace=about.namespace or "",
@@ -118,7 +118,7 @@ class Watching:
             except Expired:
                 continue
             except Forbidden as error:
-                self._tell(
+                self._notify(
                     Hint(text=f"{what} are not shown, because your account is not allowed to watch them: {error}")
                 )
                 return

@@ -150,7 +150,7 @@ class LeaderElector:
         if self._runner is not None:
             raise RuntimeError(f"an elector of {self._fence.lease} runs only once: create another")
         self._loop = asyncio.get_running_loop()
-        self._runner = (Apart if self.in_thread else Here)(self._stand, f"election {self._fence.lease}")
+        self._runner = (Apart if self.in_thread else Here)(self._run_campaign, f"election {self._fence.lease}")
         return self
 
     async def __aexit__(
@@ -164,7 +164,7 @@ class LeaderElector:
         if self._runner is not None:
             await self._runner.stop()
             # Let the last messages of the thread arrive before returning.
-            self._over(_STOPPED)
+            self._finish(_STOPPED)
 
     @contextlib.asynccontextmanager
     async def lead(self) -> AsyncIterator[Client]:
@@ -259,7 +259,7 @@ class LeaderElector:
 
     # In the campaign's thread
 
-    async def _stand(self) -> None:
+    async def _run_campaign(self) -> None:
         """Runs until it is cancelled, and then releases the lease."""
         owned: Client | None = None
         try:
@@ -275,15 +275,15 @@ class LeaderElector:
                     self._fence,
                     clock=self._clock,
                     rng=self._rng,
-                    on_observed=lambda record: self._tell(self._observed, record),
-                    on_started=lambda: self._tell(self._started),
+                    on_observed=lambda record: self._call_in_loop(self._observed, record),
+                    on_started=lambda: self._call_in_loop(self._started),
                 )
                 reason = await self._campaign.run()
             except Exception as error:
                 logger.exception("the election of %s failed", self._fence.lease)
                 reason = f"{type(error).__name__}: {error}"
             self._fence.close(reason)
-            self._tell(self._over, reason)
+            self._call_in_loop(self._finish, reason)
             await asyncio.Event().wait()
         except asyncio.CancelledError:
             self._fence.close(_STOPPED)
@@ -299,14 +299,14 @@ class LeaderElector:
         timeout = self._timing.request_timeout
         return client.through(lambda inner: inner, retry=_ONCE, timeout=timeout, rate_limited=False)
 
-    def _tell(self, hear: Callable[..., object], *args: object) -> None:
+    def _call_in_loop(self, callback: Callable[..., object], *args: object) -> None:
         """Calls a function in the program's event loop."""
         assert self._loop is not None
         if not self.in_thread:
-            hear(*args)
+            callback(*args)
         else:
             with contextlib.suppress(RuntimeError):  # that loop is closed
-                self._loop.call_soon_threadsafe(hear, *args)
+                self._loop.call_soon_threadsafe(callback, *args)
 
     # In the program's event loop
 
@@ -320,7 +320,7 @@ class LeaderElector:
         self._began.set()
         self._emit(ElectionEvent("started", self.identity))
 
-    def _over(self, reason: str) -> None:
+    def _finish(self, reason: str) -> None:
         if self._ended.is_set():
             return
         self._reason = reason

@@ -54,11 +54,11 @@ def command(
     for definition in crds_of(*kinds, descriptions=False):
         output.step("installed", definition.metadata.name or "")
     if program.converted:
-        output.line(_who_converts(sorted(program.converted)))
+        output.line(_conversion_warning(sorted(program.converted)))
     output.document(steps=output.steps)
 
 
-def _who_converts(names: Sequence[str]) -> str:
+def _conversion_warning(names: Sequence[str]) -> str:
     """Warns that a definition alone does not convert objects between versions."""
     return (
         f"objects of {', '.join(names)} in other versions than the stored one need the operator with its webhooks:"

@@ -59,7 +59,7 @@ def changes(obj: Object, subresource: str | None = None) -> list[Operation]:
     _refuse_read_only(obj)
     if origin.kind is not kind:
         raise ValueError(f"{obj} carries the metadata of a {origin.kind.__name__}: it cannot be updated")
-    _refuse_texts_for_bytes(obj)
+    _refuse_strings_for_bytes(obj)
     raw = msgspec.json.decode(origin.raw)
     before, after = _before(kind, origin.raw), to_dict(obj)
     operations = [
@@ -112,7 +112,7 @@ def _encoded(obj: Object, content: dict[str, Any]) -> bytes:
 def _top_level(obj: Object) -> dict[str, Any]:
     if isinstance(obj, Untyped):
         return {"apiVersion": obj.api_version, "kind": obj.kind, "metadata": obj.metadata, **obj.content}
-    _refuse_texts_for_bytes(obj)
+    _refuse_strings_for_bytes(obj)
     names = zip(obj.__struct_fields__, obj.__struct_encode_fields__, strict=True)
     return {wire: value for name, wire in names if (value := getattr(obj, name)) is not None}
 
@@ -121,16 +121,16 @@ _BYTES: Final = {"Secret": ("data", "string_data"), "ConfigMap": ("binary_data",
 """Kinds with values of bytes: the field for bytes, and the field for strings."""
 
 
-def _refuse_texts_for_bytes(obj: Object) -> None:
+def _refuse_strings_for_bytes(obj: Object) -> None:
     """Rejects strings among bytes. Bytes are base64 in JSON, so a string would silently be stored as something else."""
     info = info_of(obj)
     if info.group or info.kind not in _BYTES:
         return
-    field, for_texts = _BYTES[info.kind]
+    field, string_field = _BYTES[info.kind]
     for name, value in (getattr(obj, field, None) or {}).items():
         if not isinstance(value, bytes | bytearray | memoryview):
             given = f"{info.kind}.{field}[{name!r}] must be bytes, not {type(value).__name__}"
-            raise TypeError(f"{given}: put strings into {for_texts}, or encode them")
+            raise TypeError(f"{given}: put strings into {string_field}, or encode them")
 
 
 class _Going(msgspec.Struct, gc=False, rename="camel"):

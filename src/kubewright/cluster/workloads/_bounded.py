@@ -57,7 +57,7 @@ class _Bounded:
 
     async def send(self, request: Request) -> Response:
         """Sends a request, in this turn or a later one."""
-        if self._waiting or not self._begins():
+        if self._waiting or not self._reserve_slot():
             turn = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
             await turn
@@ -67,7 +67,7 @@ class _Bounded:
         """Closes the inner transport."""
         await self._inner.close()
 
-    def _begins(self) -> bool:
+    def _reserve_slot(self) -> bool:
         """Returns whether a request may begin in this turn, and counts it."""
         if self._left is None:
             self._left = _RELEASED

@@ -139,7 +139,18 @@ class Watch(Generic[R]):
             `Context.served`.
     """
 
-    __slots__ = ("cache", "info", "kind", "labels", "map", "map_name", "map_returns", "referenced_by", "wakes", "when")
+    __slots__ = (
+        "cache",
+        "info",
+        "kind",
+        "labels",
+        "map",
+        "map_name",
+        "map_returns",
+        "reconciled_kind",
+        "referenced_by",
+        "when",
+    )
 
     @known_options
     def __init__(
@@ -171,7 +182,7 @@ class Watch(Generic[R]):
         self.cache = check_cache(what, self.info, labels, fields, namespaces, metadata_only, transform, optional)
         self.map_name = f"{name_of(function)}{location_of(function)}"
         self.map_returns = () if map is None else tuple(_kinds_in(return_annotation_of(map)))
-        self.wakes: ResourceInfo | None = None
+        self.reconciled_kind: ResourceInfo | None = None
 
     def waking(self, info: ResourceInfo) -> Self:
         """Returns a copy for the controller of one kind, whose keys `map` returns."""
@@ -182,7 +193,7 @@ class Watch(Generic[R]):
                     f" return {kind.__name__}: return ObjectKey(namespace, name) of the {info.kind}"
                 )
         made = copy.copy(self)
-        made.wakes = info
+        made.reconciled_kind = info
         return made
 
     def references(self, obj: Object) -> list[str]:
@@ -208,7 +219,7 @@ class Watch(Generic[R]):
 
     def key(self, value: object) -> ObjectKey:
         """Returns the key for a value of `map`. Raises TypeError for one that the reconciled kind cannot have."""
-        return parse_key(value) if self.wakes is None else key_of_kind(self.wakes, value)
+        return parse_key(value) if self.reconciled_kind is None else key_of_kind(self.reconciled_kind, value)
 
     def __repr__(self) -> str:
         return f"Watch({self.kind.__name__})"

@@ -110,7 +110,7 @@ class StatusTarget(Protocol[R_co]):
     def primary(self) -> R_co:
         """Returns the object as last read or written, decoded."""
 
-    def noted(self, written: Object, before: bytes | None = None, *, how: WriteKind = "update") -> None:
+    def record_write(self, written: Object, before: bytes | None = None, *, how: WriteKind = "update") -> None:
         """Records a write."""
 
 
@@ -209,9 +209,9 @@ class StatusWriter(Generic[R]):
         applier = StatusApplier(environment.client, environment.statuses, self._kind, target.key, target.controller)
         types = [{"type": type_} for type_ in target.conditions]
         types += [{"type": one.get("type")} for one in given.get("conditions") or ()]
-        declared, noted = await applier.look(target.raw, given | ({"conditions": types} if types else {}))
-        if noted is not None:
-            target.noted(noted, target.raw)
+        declared, updated = await applier.look(target.raw, given | ({"conditions": types} if types else {}))
+        if updated is not None:
+            target.record_write(updated, target.raw)
         included = dict(target.conditions)
         wanted = with_conditions(wanted_of(declared), declared, self._known_conditions(), self._merged)
         before = target.raw
@@ -219,7 +219,7 @@ class StatusWriter(Generic[R]):
         self._forget(included)
         target.status_conflicts = conflicts
         if written is not None:
-            target.noted(written, before, how="status")
+            target.record_write(written, before, how="status")
         if conflicts:
             self._log_conflicts(conflicts)
         return declared
@@ -261,7 +261,7 @@ class StatusWriter(Generic[R]):
         if subresource is None:
             self._check_kept(written, known)
         self._forget(included)
-        target.noted(written, before, how="update" if subresource is None else "replaced status")
+        target.record_write(written, before, how="update" if subresource is None else "replaced status")
 
     async def _remove(self, paths: list[Removed]) -> None:
         """Removes fields that still exist because another manager has set them, too."""
@@ -275,7 +275,7 @@ class StatusWriter(Generic[R]):
         name, namespace, before = target.key.name, target.key.namespace or None, target.raw
         patch = JsonPatch([guard, *operations])
         written = await target.environment.client.patch(self._kind, name, patch, namespace, subresource="status")
-        target.noted(written, before, how="status")
+        target.record_write(written, before, how="status")
 
     def _check_kept(self, written: R, known: Any) -> None:
         """Raises TypeError if the server ignored the status: a kind with /status accepts it only there."""

@@ -51,7 +51,7 @@ class Board:
         self.operator = ""
         self.phase: Phase = "starting"
 
-    def heed(self, message: Message) -> bool:
+    def add(self, message: Message) -> bool:
         """Adds a message. Returns whether the state changed."""
         match message:
             case Starting():

@@ -140,7 +140,7 @@ class LiveView(LinesView):
 
     def show(self, message: Message) -> None:
         """Writes the lines of a message above the table, and redraws the table."""
-        looks_different = self._board.heed(message)
+        looks_different = self._board.add(message)
         match message:
             case ClusterReady(kubeconfig=str(path)):
                 self._foot = f"KUBECONFIG={path}"

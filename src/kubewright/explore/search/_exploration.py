@@ -263,7 +263,7 @@ class Exploration:
             if known is not None and all(checkpoint.quiet for checkpoint in known.outcome.checkpoints):
                 yield from self._plan_work(known, late_faults_of(story, known.outcome, baseline.subject.key))
 
-    def _begins(self, work: Plan | Scene) -> bool:
+    def _claim(self, work: Plan | Scene) -> bool:
         """Returns whether this work is to run: once, and only while there is budget. Records it as done."""
         if self._is_over():
             return False
@@ -275,7 +275,7 @@ class Exploration:
         return True
 
     def _scene(self, baseline: Baseline, scene: Scene) -> None:
-        if not self._begins(scene):
+        if not self._claim(scene):
             return
         if scene.value:
             self.report.values.append(scene.value)
@@ -294,7 +294,7 @@ class Exploration:
 
     def _rehash(self, baseline: Baseline, story: Story, hash_seed: int) -> None:
         conditions = Conditions(seed=100 * self._budget.seed)
-        if not self._begins(Plan(story, (), msgspec.structs.replace(conditions, hash_seed=hash_seed))):
+        if not self._claim(Plan(story, (), msgspec.structs.replace(conditions, hash_seed=hash_seed))):
             return
         judge = partial(judge_hash_seed, baseline.subject, story, hash_seed, baseline.masks, self.run)
         found, plan = judge(conditions)
@@ -304,7 +304,7 @@ class Exploration:
             self._confirm(finding, [again], plan, self.run(plan), None)
 
     def _plan(self, baseline: Baseline, plan: Plan) -> None:
-        if not self._begins(plan):
+        if not self._claim(plan):
             return
         outcome = self.run(plan)
         self.report.executed += 1

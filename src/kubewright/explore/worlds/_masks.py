@@ -69,7 +69,7 @@ class Masks:
 
     def exempts(self, key: Key, path: Sequence[str | int]) -> bool:
         """Returns whether the user exempts a field."""
-        return any(each.concerns(key[0], key[2]) and _begins(path, each.path) for each in self.exempt)
+        return any(each.concerns(key[0], key[2]) and _starts_with(path, each.path) for each in self.exempt)
 
     def hides_object(self, key: Key) -> bool:
         """Returns whether an object is masked or exempt."""
@@ -165,7 +165,7 @@ def _common_start(names: Sequence[str]) -> str:
     return "".join(pair[0] for pair in same)
 
 
-def _begins(path: Sequence[str | int], begin: Sequence[str]) -> bool:
+def _starts_with(path: Sequence[str | int], begin: Sequence[str]) -> bool:
     """Returns whether a path is a field or inside of it."""
     return len(path) >= len(begin) and all(
         wanted in (_ANY, str(part)) for part, wanted in zip(path, begin, strict=False)

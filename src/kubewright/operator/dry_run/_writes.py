@@ -52,13 +52,13 @@ class DryWrites:
         if found is not None and found.base is not None:
             found.recreated = True
             found.note(_NOT_CHECKED)
-            return self._stored(found, _invented(request))
+            return self._stored(found, _unchecked_object(request))
         answer = await self._forward(request)
         address = found.address if found is not None else _address_of(request, answer)
         made = found or SimulatedObject(address, base, None)
         if self._lacks_namespace(request, answer):
             made.note("the server did not check it and set no defaults, because its namespace does not exist yet")
-            return self._stored(made, _invented(request))
+            return self._stored(made, _unchecked_object(request))
         if answer.status >= 300:
             return answer
         made.answers[(_manager(request), _CREATED)] = answer.content
@@ -100,7 +100,7 @@ class DryWrites:
         if state is None:
             return not_found(request)
         is_first = found.address not in self._simulation.objects  # another client may have changed it since the start
-        if not is_first and (problem := _guarded(request, body, state)) is not None:
+        if not is_first and (problem := _precondition_conflict(request, body, state)) is not None:
             return problem
         if content_type == _APPLY_PATCH:
             return await self._apply(request, found, body, part)
@@ -238,7 +238,7 @@ def _with_status(content: dict[str, Any], source: dict[str, Any]) -> dict[str, A
     return rest | ({"status": source["status"]} if "status" in source else {})
 
 
-def _invented(request: Request) -> dict[str, Any]:
+def _unchecked_object(request: Request) -> dict[str, Any]:
     """Returns a created object that the server could not check."""
     content = msgspec.json.decode(request.body or b"{}", type=dict[str, Any])
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -246,7 +246,7 @@ def _invented(request: Request) -> dict[str, Any]:
     return content | {"metadata": content.get("metadata", {}) | made}
 
 
-def _guarded(request: Request, body: Any, state: dict[str, Any]) -> Answer | None:
+def _precondition_conflict(request: Request, body: Any, state: dict[str, Any]) -> Answer | None:
     """Returns the conflict for a write that requires another resourceVersion or uid than the simulated one."""
     metadata = state["metadata"]
     if isinstance(body, list):

@@ -235,7 +235,7 @@ def _literal(value: Any) -> str:
             return _shown(value)
 
 
-def _of_texts(function: Callable[..., Any]) -> Callable[..., Any]:
+def _for_strings(function: Callable[..., Any]) -> Callable[..., Any]:
     """Checks arguments whose types were unknown to the checker."""
 
     def call(text: Any, *more: Any) -> Any:
@@ -249,19 +249,19 @@ def _of_texts(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 IMPLEMENTATIONS: Final[dict[str, Callable[..., Any]]] = {
-    "contains": _of_texts(lambda text, part: part in text),
-    "startsWith": _of_texts(str.startswith),
-    "endsWith": _of_texts(str.endswith),
-    "charAt": _of_texts(_char_at),
-    "indexOf": _of_texts(_index_of),
-    "lastIndexOf": _of_texts(_last_index_of),
-    "lowerAscii": _of_texts(lambda text: _ascii(text, upper=False)),
-    "upperAscii": _of_texts(lambda text: _ascii(text, upper=True)),
-    "replace": _of_texts(_replace),
-    "split": _of_texts(_split),
-    "substring": _of_texts(_substring),
-    "trim": _of_texts(str.strip),
+    "contains": _for_strings(lambda text, part: part in text),
+    "startsWith": _for_strings(str.startswith),
+    "endsWith": _for_strings(str.endswith),
+    "charAt": _for_strings(_char_at),
+    "indexOf": _for_strings(_index_of),
+    "lastIndexOf": _for_strings(_last_index_of),
+    "lowerAscii": _for_strings(lambda text: _ascii(text, upper=False)),
+    "upperAscii": _for_strings(lambda text: _ascii(text, upper=True)),
+    "replace": _for_strings(_replace),
+    "split": _for_strings(_split),
+    "substring": _for_strings(_substring),
+    "trim": _for_strings(str.strip),
     "format": _format,
-    "strings.quote": _of_texts(_quote),
+    "strings.quote": _for_strings(_quote),
     "join": _join,
 }
