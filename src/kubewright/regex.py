@@ -48,7 +48,7 @@ _GO_WORDS: Final = {
 """Go's messages for RE2's."""
 _TOKEN: Final = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.|[()]", re.DOTALL)
 _MOST_NESTED: Final = 1000
-_KEPT: Final = 128
+_CACHE_SIZE: Final = 128
 """Compiled patterns in the cache. Each can take megabytes."""
 
 
@@ -100,7 +100,7 @@ def skip_pattern() -> None:
     )
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _compiled(regex: str) -> Any:
     try:
         import re2  # type: ignore[import-not-found, import-untyped, unused-ignore]

@@ -18,7 +18,7 @@ __all__ = ["Lister"]
 
 R = TypeVar("R", bound=Object)
 
-_LONG: Final = 500
+_LARGE_LIST: Final = 500
 
 
 def _check_strings(*given: object) -> None:
@@ -98,7 +98,7 @@ class Lister(Generic[R]):
         return self._view.by_index(index, value)
 
     def _whole(self, snapshots: builtins.list[Snapshot[R]]) -> builtins.list[R]:
-        if len(snapshots) < _LONG:
+        if len(snapshots) < _LARGE_LIST:
             return [*self._objects(snapshots)]
         with collection_paused():
             return [*self._objects(snapshots)]

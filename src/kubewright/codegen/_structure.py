@@ -10,9 +10,9 @@ from kubewright.codegen._errors import CodegenError
 __all__ = ["check_field_names", "check_structural", "loosened"]
 
 _TYPES: Final = frozenset({"string", "integer", "number", "boolean", "array", "object"})
-_DEEPEST: Final = 200
+_MAX_DEPTH: Final = 200
 _NOT_IN_A_NAME: Final = re.compile(r'["\\\x00-\x1f]')  # msgspec does not escape names
-_FREE: Final = "x-kubernetes-preserve-unknown-fields"
+_PRESERVE_UNKNOWN: Final = "x-kubernetes-preserve-unknown-fields"
 
 
 def check_structural(schema: Any, source: str, where: str) -> None:
@@ -29,15 +29,15 @@ def check_structural(schema: Any, source: str, where: str) -> None:
 def _check(node: Any, path: str, depth: int) -> str | None:
     if not isinstance(node, dict):
         return f"{path}: a schema is an object, not {node!r}."
-    if depth > _DEEPEST:
-        return f"{path}: the schema is more than {_DEEPEST} levels deep."
+    if depth > _MAX_DEPTH:
+        return f"{path}: the schema is more than {_MAX_DEPTH} levels deep."
     for unknown in ("$ref", "definitions", "dependencies", "patternProperties"):
         if unknown in node:
             return f"{path}: {unknown} cannot be used."
     type_ = node.get("type")
     if type_ is not None and type_ not in _TYPES:
         return f"{path}: there is no type {type_!r}."
-    free = node.get("x-kubernetes-int-or-string") or node.get(_FREE)
+    free = node.get("x-kubernetes-int-or-string") or node.get(_PRESERVE_UNKNOWN)
     if type_ is None and not free:
         return f"{path}: the type is missing."
     for name, below in (node.get("properties") or {}).items():
@@ -71,7 +71,7 @@ def check_field_names(schema: Any, source: str, where: str) -> None:
 
 def loosened(node: Any, depth: int = 0) -> Any:
     """Returns the schema with any JSON where the type is missing."""
-    if not isinstance(node, dict) or depth > _DEEPEST:
+    if not isinstance(node, dict) or depth > _MAX_DEPTH:
         return node
     made = dict(node)
     if isinstance(made.get("properties"), dict):
@@ -80,7 +80,7 @@ def loosened(node: Any, depth: int = 0) -> Any:
         if name in made:
             made[name] = loosened(made[name], depth + 1)
     if made.get("type") == "array" and not isinstance(made.get("items"), dict):
-        made["items"] = {_FREE: True}
+        made["items"] = {_PRESERVE_UNKNOWN: True}
     if not made.get("type") and not made.get("x-kubernetes-int-or-string"):
-        made[_FREE] = True
+        made[_PRESERVE_UNKNOWN] = True
     return made

@@ -20,7 +20,7 @@ __all__ = ["Finalizers", "add_finalizer", "remove_finalizer"]
 
 R = TypeVar("R", bound=Object)
 
-_TRIES = 5
+_CONFLICT_ATTEMPTS = 5
 
 
 class Finalizers(Generic[R]):
@@ -110,7 +110,7 @@ async def remove_finalizer(environment: Environment, obj: R, name: str) -> R | N
     finalizer is removed from the current state. Raises `Outdated` if the server does not find the object.
     """
     kind, key, uid = type(obj), ObjectKey.of(obj), obj.metadata.uid
-    for left in range(_TRIES - 1, -1, -1):
+    for left in range(_CONFLICT_ATTEMPTS - 1, -1, -1):
         if name not in obj.metadata.finalizers or obj.metadata.uid != uid:
             return obj if obj.metadata.uid == uid else None
         obj.metadata.finalizers.remove(name)

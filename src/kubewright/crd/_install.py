@@ -25,7 +25,7 @@ __all__ = ["check_change", "install"]
 
 CRD = apiextensions.CustomResourceDefinition
 
-_ATTEMPTS = 5  # at a write with conflicts
+_CONFLICT_ATTEMPTS = 5  # at a write with conflicts
 
 
 async def install(
@@ -94,7 +94,7 @@ async def _read(client: Client, name: str) -> CRD | None:
 
 
 async def _write(client: Client, wanted: CRD) -> CRD:
-    for attempt in range(1, _ATTEMPTS + 1):
+    for attempt in range(1, _CONFLICT_ATTEMPTS + 1):
         existing = await _read(client, wanted.metadata.name)
         try:
             if existing is None:
@@ -103,7 +103,7 @@ async def _write(client: Client, wanted: CRD) -> CRD:
             check_change(existing, wanted)
             return await client.update(_merge(existing, wanted))
         except (AlreadyExists, Conflict):
-            if attempt == _ATTEMPTS:
+            if attempt == _CONFLICT_ATTEMPTS:
                 raise
     raise AssertionError("unreachable")
 

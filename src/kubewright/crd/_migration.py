@@ -31,7 +31,7 @@ MigrationMethod: TypeAlias = Literal["auto", "server", "client"]
 MAX_FAILURES: Final = 100
 """Failures that are kept with their message; others are only counted."""
 _METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
-_ATTEMPTS: Final = 5  # at a write with conflicts
+_CONFLICT_ATTEMPTS: Final = 5  # at a write with conflicts
 
 
 class _Meta(msgspec.Struct, rename="camel"):
@@ -220,7 +220,7 @@ def _untyped(served: ServedResource) -> type[Untyped]:
 
 async def _drop_versions(client: Client, before: CRD, result: StorageMigration) -> None:
     """Removes the versions that were stored at the beginning, unless the storage version has changed since then."""
-    for attempt in range(1, _ATTEMPTS + 1):
+    for attempt in range(1, _CONFLICT_ATTEMPTS + 1):
         current = await client.get(CRD, before.metadata.name)
         if current.metadata.uid != before.metadata.uid or _storage_version(current) != result.storage_version:
             raise MigrationError(
@@ -241,7 +241,7 @@ async def _drop_versions(client: Client, before: CRD, result: StorageMigration) 
         try:
             await client.patch(CRD, before.metadata.name, MergePatch(guarded), subresource="status")
         except Conflict:
-            if attempt == _ATTEMPTS:
+            if attempt == _CONFLICT_ATTEMPTS:
                 raise
             continue
         result.stored_versions = tuple(wanted)

@@ -13,7 +13,7 @@ from kubewright.operator import Operator
 
 __all__ = ["cache_findings", "describe_cache"]
 
-_MOST: Final = 500
+_PAGE_SIZE: Final = 500
 """Objects that are counted with selectors, for which the server does not say how many there are."""
 _METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 
@@ -75,7 +75,7 @@ async def _count(client: Client, operator: Operator, use: CacheUse) -> str:
         page = await client.list_page(
             use.kind,
             namespace,
-            size=_MOST if options.selects else 1,
+            size=_PAGE_SIZE if options.selects else 1,
             labels=options.labels or None,
             fields=options.fields or None,
             accept=_METADATA,

@@ -14,7 +14,7 @@ from kubewright.development.messages import Message
 
 __all__ = ["Channel"]
 
-_PATIENCE: Final = 5.0
+_EXIT_SECONDS: Final = 5.0
 
 
 class Channel:
@@ -44,5 +44,5 @@ class Channel:
         except OSError:
             pass
         os.kill(os.getpid(), signal.SIGTERM)
-        threading.Event().wait(_PATIENCE)
+        threading.Event().wait(_EXIT_SECONDS)
         os._exit(1)

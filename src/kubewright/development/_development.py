@@ -41,7 +41,7 @@ __all__ = ["Development", "Plan"]
 
 _PYTHON: Final = ".py"
 _TICK_SECONDS: Final = 1.0
-_FREE: Final = "127.0.0.1:0"
+_FREE_PORT: Final = "127.0.0.1:0"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +95,7 @@ class Development:
         self._kinds: list[KindShown] = []
         self._began = time.time_ns()
         self._failed: Failed | None = None
-        self._pages = _FREE
+        self._pages = _FREE_PORT
         self._process: OperatorProcess | None = None
         self._watching: Watching | None = None
         self._console: ConsoleBeside | None = None
@@ -199,7 +199,7 @@ class Development:
             case Installed() if self._watching is not None:
                 self._watching.follow(self._kinds)
             case Ready():
-                self._pages = message.address or _FREE
+                self._pages = message.address or _FREE_PORT
                 self._samples_due.set()
                 if self._console is not None:
                     self._console.operator_at(message.address)

@@ -38,8 +38,8 @@ __all__ = ["main"]
 
 _LOOK_SECONDS: Final = 0.2
 _MOST_REPORTED: Final = 100
-_GRACE: Final = 2.0
-_FREE: Final = "127.0.0.1:0"
+_GRACE_SECONDS: Final = 2.0
+_FREE_PORT: Final = "127.0.0.1:0"
 _LIFE: Final = "kubewright.operator"
 
 Report = Callable[[Message], None]
@@ -139,10 +139,10 @@ def _options(operator: Operator, orders: Orders) -> dict[str, Any]:
     if orders.account_folder is not None:
         assert kubeconfig is not None
         kubeconfig = str(asyncio.run(account_for(operator, kubeconfig, Path(orders.account_folder))))
-    options: dict[str, Any] = {"kubeconfig": kubeconfig, "context": context, "server": None, "grace": _GRACE}
+    options: dict[str, Any] = {"kubeconfig": kubeconfig, "context": context, "server": None, "grace": _GRACE_SECONDS}
     options |= {"log_level": "debug"} if orders.verbose else {}
     if resolve_settings(operator, options, os.environ).health_bind is None:
-        options["health_bind"] = orders.pages if _is_free(orders.pages) else _FREE
+        options["health_bind"] = orders.pages if _is_free(orders.pages) else _FREE_PORT
     return options
 
 

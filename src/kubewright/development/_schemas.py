@@ -9,7 +9,7 @@ import msgspec
 
 __all__ = ["schema_changes"]
 
-_DEEPEST: Final = 12
+_MAX_DEPTH: Final = 12
 _STRUCTURE: Final = frozenset({"properties", "items", "additionalProperties", "required", "description", "title"})
 
 
@@ -30,7 +30,7 @@ def _line(path: str, old: str | None, new: str | None) -> str:
 
 
 def _fields(schema: Any, path: str = "", *, required: bool = False, depth: int = 0) -> Iterator[tuple[str, str]]:
-    if not isinstance(schema, Mapping) or depth > _DEEPEST:
+    if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
         return
     if path:
         yield path, _text(schema, required=required)

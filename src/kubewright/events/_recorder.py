@@ -31,9 +31,9 @@ Dropped: TypeAlias = Literal["line_full", "spam", "rejected", "unreachable", "st
 
 logger = logging.getLogger("kubewright.events")
 
-_LONGEST_LINE = 1_000
-_TRIES = 12
-_PAUSE = 10.0
+_MAX_QUEUED = 1_000
+_SEND_ATTEMPTS = 12
+_RETRY_SECONDS = 10.0
 _RATE, _BURST = 100.0, 1_000
 _LOGGED_AT_MOST = 1_000
 
@@ -104,7 +104,7 @@ class EventRecorder:
         self._rng = rng or random.Random()  # noqa: S311  # names and jitter, no secrets
         self._correlator = Correlator(self._clock, limits)
         self._pace: TokenBucket[str] = TokenBucket(_RATE, _BURST, clock=self._clock)
-        self._line: asyncio.Queue[Series] = asyncio.Queue(_LONGEST_LINE)
+        self._line: asyncio.Queue[Series] = asyncio.Queue(_MAX_QUEUED)
         self._task: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.get_ident()
@@ -239,7 +239,7 @@ class EventRecorder:
 
     async def _write(self, series: Series) -> None:
         unsure = False  # whether an earlier attempt may have created the event, although its response was lost
-        for attempt in range(1, _TRIES + 1):
+        for attempt in range(1, _SEND_ATTEMPTS + 1):
             if (wait := self._pace.when("")) > 0:
                 await self._clock.sleep(wait)
             try:
@@ -247,17 +247,17 @@ class EventRecorder:
                 break
             except AlreadyExists as error:  # an event of another program with that name
                 series.name = ""
-                if attempt == _TRIES:
+                if attempt == _SEND_ATTEMPTS:
                     return self._drop(series, "rejected", error)
             except ApiError as error:
                 if not error.is_temporary:
                     return self._drop(series, "rejected", error)
-                if attempt == _TRIES:
+                if attempt == _SEND_ATTEMPTS:
                     return self._drop(series, "unreachable", error)
                 unsure = True
                 self._log("away", "event %s for %s %s cannot be written, retrying: %s", series, error)
                 # The first delay is random, so that replicas do not retry together.
-                await self._clock.sleep(_PAUSE * self._rng.random() if attempt == 1 else _PAUSE)
+                await self._clock.sleep(_RETRY_SECONDS * self._rng.random() if attempt == 1 else _RETRY_SECONDS)
         self._written += 1
         self._logged.discard("away")
         self._logged.discard("unreachable")

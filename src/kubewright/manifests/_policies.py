@@ -22,7 +22,7 @@ __all__ = ["Policies", "policies_of", "policy_files"]
 
 _RULES: Final = "x-kubernetes-validations"
 _OLD_SELF: Final = re.compile(r"(?<![\w.])oldSelf(?!\w)")
-_LONGEST: Final = 1024
+_MAX_MESSAGE_LENGTH: Final = 1024
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def _validation(
     said = rule.get("message") or f"failed rule: {' '.join(text.split())}"
     return admissionregistration.Validation(
         expression=expression,
-        message=(f"{where}: {said}" if where else said)[:_LONGEST],
+        message=(f"{where}: {said}" if where else said)[:_MAX_MESSAGE_LENGTH],
         reason="Invalid",
     )
 

@@ -46,8 +46,8 @@ __all__ = [
 ]
 
 DEBUG_PATH: Final = "/debug/kubewright"
-_SECONDS: Final = 10.0
-_LONGEST: Final = 8 * 1024 * 1024
+_TIMEOUT_SECONDS: Final = 10.0
+_MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 _ONE: Final = "the address of an operator's pages, such as 127.0.0.1:8081 or https://localhost:8080"
 _FINGERPRINT: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -118,7 +118,7 @@ class OperatorClient:
         Raises `OperatorError`.
         """
         try:
-            async with asyncio.timeout(_SECONDS):
+            async with asyncio.timeout(_TIMEOUT_SECONDS):
                 return await self._read(f"{DEBUG_PATH}{below}")
         except NotFound:
             return None
@@ -147,8 +147,8 @@ class OperatorClient:
         async with contextlib.aclosing(self._client.stream(path, accept="application/json")) as chunks:  # type: ignore[type-var]
             async for chunk in chunks:
                 body += chunk
-                if len(body) > _LONGEST:
-                    raise OperatorError(f"{self.address} sends more than {_LONGEST} bytes; is it an operator?")
+                if len(body) > _MAX_BODY_BYTES:
+                    raise OperatorError(f"{self.address} sends more than {_MAX_BODY_BYTES} bytes; is it an operator?")
         return bytes(body)
 
     async def _connected(self) -> Client:
@@ -158,7 +158,7 @@ class OperatorClient:
             credentials=self._credentials if self.address.secure else Credentials(),
             disable_compression=True,  # so that the limit of the size also limits the memory
         )
-        return Client(config, retry=RetryPolicy(attempts=1), timeout=_SECONDS)
+        return Client(config, retry=RetryPolicy(attempts=1), timeout=_TIMEOUT_SECONDS)
 
     async def _tls(self) -> TLS:
         trust = self._trust
@@ -167,7 +167,7 @@ class OperatorClient:
         parts = urlsplit(f"//{self.address.netloc}")
         place = parts.hostname or "", parts.port or 443
         try:
-            pem = await asyncio.to_thread(ssl.get_server_certificate, place, timeout=_SECONDS)
+            pem = await asyncio.to_thread(ssl.get_server_certificate, place, timeout=_TIMEOUT_SECONDS)
         except OSError as error:
             raise self._away(str(error.strerror or error)) from error
         found = hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()

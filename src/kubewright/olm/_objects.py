@@ -30,7 +30,7 @@ __all__ = ["PACKAGE_LABEL", "Installation"]
 PACKAGE_LABEL: Final = "olm.kubewright.dev/package"
 _PORT: Final = 50051
 _FILE: Final = "catalog.yaml"
-_MOST: Final = 1_000_000
+_MAX_BYTES: Final = 1_000_000
 """The size limit of a ConfigMap, with room for its metadata."""
 
 
@@ -116,7 +116,7 @@ class Installation:
             return [self._source(CatalogSourceSpec(source_type="grpc", image=self.index_image))]
         address = f"{self.catalog_name}.{self.namespace}.svc:{_PORT}"
         text = Catalog.of([self.bundle]).text()
-        if len(text.encode()) > _MOST:
+        if len(text.encode()) > _MAX_BYTES:
             raise BundleError(
                 f"the catalog of {self.bundle.name} is too large for a ConfigMap: build an image of it with"
                 " `kubewright catalog`, and pass the image with --index-image"

@@ -15,7 +15,7 @@ K = TypeVar("K", bound=Hashable)
 # (due time, insertion order, key, priority)
 Delay: TypeAlias = tuple[float, int, K, int]
 
-_FEW = 64
+_MIN_STALE = 64
 
 
 class Delays(Generic[K]):
@@ -113,6 +113,6 @@ class Delays(Generic[K]):
 
     def _compact(self) -> None:
         # Otherwise a key that is repeatedly delayed by hours and then made ready would fill the heap.
-        if len(self._heap) > 2 * len(self.by_key) + _FEW:
+        if len(self._heap) > 2 * len(self.by_key) + _MIN_STALE:
             self._heap = list(self.by_key.values())
             heapq.heapify(self._heap)

@@ -23,7 +23,7 @@ __all__ = ["Exchange", "Fault", "Gateway", "Refusal", "every"]
 
 _Result = TypeVar("_Result")
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-_LARGEST_LOST: Final = 2**30
+_MAX_LOST_BYTES: Final = 2**30
 _LARGEST_BODY: Final = 2**24
 _LIMITS: Final = ServerLimits(connections=1400)
 # Headers of one connection, and those that are set again for the next one.
@@ -116,7 +116,7 @@ class Gateway:
 
     async def _open(self) -> None:
         self._admin, self._anonymous = (
-            HttpOrigin(self._target, tls=context, max_response_bytes=_LARGEST_LOST) for context in self._contexts
+            HttpOrigin(self._target, tls=context, max_response_bytes=_MAX_LOST_BYTES) for context in self._contexts
         )
         # Cancels on disconnect, because a quiet watch would otherwise stay open on the server side.
         self._server = Server(

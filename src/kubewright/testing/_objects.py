@@ -20,7 +20,7 @@ R = TypeVar("R", bound=Object)
 
 _LETTERS: Final = "abcxyz"
 _BOUNDS: Final = {"int32": 2**31, "int64": 2**63}
-_MOST: Final = 4
+_MAX_MEMBERS: Final = 4
 """The default limit of items of a list or map: small ones show most errors."""
 
 
@@ -140,7 +140,7 @@ def _arrays(schema: Mapping[str, Any]) -> SearchStrategy[Any]:
     return st.lists(
         _values(schema.get("items", {})),
         min_size=smallest,
-        max_size=max(smallest, _MOST) if largest is None else min(largest, max(smallest, _MOST)),
+        max_size=max(smallest, _MAX_MEMBERS) if largest is None else min(largest, max(smallest, _MAX_MEMBERS)),
         unique_by=identity,
     )
 
@@ -158,7 +158,7 @@ def _objects(schema: Mapping[str, Any]) -> SearchStrategy[Any]:
     more = schema.get("additionalProperties")
     if isinstance(more, Mapping):
         smallest = schema.get("minProperties", 0)
-        most = min(schema.get("maxProperties", _MOST), max(_MOST, smallest))
+        most = min(schema.get("maxProperties", _MAX_MEMBERS), max(_MAX_MEMBERS, smallest))
         return st.dictionaries(st.text(max_size=5), _values(more), min_size=smallest, max_size=most)
     if schema.get("x-kubernetes-preserve-unknown-fields"):
         return st.dictionaries(st.text(max_size=3), _anything({}), max_size=2)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ServiceAccount"]
 
-_SECONDS = 3600
+_EXPIRATION_SECONDS = 3600
 
 
 class _Server(Protocol):
@@ -81,7 +81,7 @@ class ServiceAccount:
         base = f"/api/v1/namespaces/{self.namespace}"
         made = self._plane.request("POST", f"{base}/secrets", {"metadata": {"name": secret}})
         bound = {"kind": "Secret", "apiVersion": "v1", "name": secret, "uid": made["metadata"]["uid"]}
-        request = {"spec": {"expirationSeconds": _SECONDS, "boundObjectRef": bound}}
+        request = {"spec": {"expirationSeconds": _EXPIRATION_SECONDS, "boundObjectRef": bound}}
         answer = self._plane.request("POST", f"{base}/serviceaccounts/{self.name}/token", request)
         token = str(answer["status"]["token"])
         self._secrets[token] = secret

@@ -17,7 +17,7 @@ from kubewright.webhook.reviews._reviews import AdmissionReviewRequest, GroupVer
 __all__ = ["SimulatedWebhooks"]
 
 T = TypeVar("T")
-_SECONDS: Final = 10.0
+_TIMEOUT_SECONDS: Final = 10.0
 
 
 class _Here(ThreadQuota):
@@ -84,7 +84,7 @@ class SimulatedWebhooks:
                 object=msgspec.Raw(msgspec.json.encode(obj)),
                 old_object=msgspec.Raw(msgspec.json.encode(old)),
             )
-            response, _ = await admission.respond(request, _SECONDS)
+            response, _ = await admission.respond(request, _TIMEOUT_SECONDS)
             if not response.allowed:
                 return obj, str((response.status or {}).get("message", "refused"))
             if response.patch is not None:

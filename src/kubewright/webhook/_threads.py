@@ -27,7 +27,7 @@ logger = logging.getLogger("kubewright.webhook")
 T = TypeVar("T")
 
 _CONCURRENT: Final = 32
-_MOST: Final = 128
+_MAX_THREADS: Final = 128
 
 
 class HandlerThreads:
@@ -36,7 +36,7 @@ class HandlerThreads:
     A call holds the clock until it returns or its caller is canceled.
     """
 
-    def __init__(self, *, concurrent: int = _CONCURRENT, most: int = _MOST, clock: Clock | None = None) -> None:
+    def __init__(self, *, concurrent: int = _CONCURRENT, most: int = _MAX_THREADS, clock: Clock | None = None) -> None:
         self._concurrent, self._most = concurrent, most
         self._clock = clock or SystemClock()
         self._slots = asyncio.Semaphore(concurrent)

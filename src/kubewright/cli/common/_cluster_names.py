@@ -24,7 +24,7 @@ __all__ = ["LIMIT_SECONDS", "kinds_in_cluster", "namespaces_in_cluster", "object
 
 LIMIT_SECONDS: Final = 1.0
 _EXIT_SECONDS: Final = 0.2
-_MOST: Final = 500
+_MAX_NAMES: Final = 500
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:-]{0,252}")
 
 
@@ -68,7 +68,7 @@ async def _names(client: Client, path: str) -> list[str]:
     import msgspec
 
     accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
-    answer = msgspec.json.decode(await client.request("GET", path, query={"limit": str(_MOST)}, accept=accept))
+    answer = msgspec.json.decode(await client.request("GET", path, query={"limit": str(_MAX_NAMES)}, accept=accept))
     return [item["metadata"]["name"] for item in answer["items"]]
 
 

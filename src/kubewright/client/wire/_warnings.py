@@ -12,7 +12,7 @@ __all__ = ["WarningLog", "warning_messages"]
 logger = logging.getLogger("kubewright.client")
 
 _WARNING = re.compile(r'\d{3} \S+ "(?P<text>(?:[^"\\]|\\.)*)"')
-_MOST = 1000  # a hostile server must fill neither the memory nor the log
+_MAX_WARNINGS = 1000  # a hostile server must fill neither the memory nor the log
 
 
 def warning_messages(headers: list[str]) -> list[str]:
@@ -29,6 +29,6 @@ class WarningLog:
     def log(self, headers: list[str], request: str) -> None:
         """Logs the messages of these `Warning` headers."""
         for text in warning_messages(headers):
-            if text not in self._seen and len(self._seen) < _MOST:
+            if text not in self._seen and len(self._seen) < _MAX_WARNINGS:
                 self._seen.add(text)
                 logger.warning("the server warns: %s (at %s)", one_line(text), request)

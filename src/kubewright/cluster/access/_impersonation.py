@@ -27,7 +27,7 @@ _REVIEWS: Final = "authentication.k8s.io"
 _NODES: Final = "system:nodes"
 _NODE_NAME: Final = "authentication.kubernetes.io/node-name"
 _SUPERUSERS: Final = "system:masters"
-_MANY: Final = 4
+_MANY_CHECKS: Final = 4
 _MODES_SIZE: Final = 10_000
 Check = Callable[[AccessRequest], None]
 """Raises the 403 of an access request that is not allowed."""
@@ -145,7 +145,7 @@ def _check_groups(groups: tuple[str, ...], ask: AccessRequest, check: Check, *, 
         if _SUPERUSERS in groups:
             text = f"impersonating the {_SUPERUSERS} group is not allowed"
             raise refusal(replace(ask, name=_SUPERUSERS), text)
-        if len(groups) >= _MANY and _passes(replace(ask, name="*"), check):
+        if len(groups) >= _MANY_CHECKS and _passes(replace(ask, name="*"), check):
             return
     for group in groups:
         check(replace(ask, name=group))
@@ -157,7 +157,7 @@ def _check_extra(extra: dict[str, tuple[str, ...]], ask: AccessRequest, check: C
             raise refusal(ask, "impersonating the empty string key in extra is not allowed")
         if any("" in values for values in extra.values()):
             raise refusal(ask, "impersonating the empty string value in extra is not allowed")
-        if sum(map(len, extra.values())) >= _MANY and _passes(replace(ask, subresource="*", name="*"), check):
+        if sum(map(len, extra.values())) >= _MANY_CHECKS and _passes(replace(ask, subresource="*", name="*"), check):
             return
     for key, values in extra.items():
         for value in values:

@@ -31,7 +31,7 @@ _GROUP: Final = "authentication.k8s.io"
 _KIND: Final = "TokenRequest"
 _DEFAULT_SECONDS: Final = 3600
 _SHORTEST: Final = 600
-_LONGEST: Final = 1 << 32
+_MAX_EXPIRATION_SECONDS: Final = 1 << 32
 _BOUND: Final = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 # the expirationSeconds that kubelets request; such a token is valid for a year, for clients that do not reload it
 _KUBELET_SECONDS: Final = 3607
@@ -109,7 +109,7 @@ def _errors(spec: JSONObject) -> list[FieldError]:
     seconds = spec["expirationSeconds"]
     if seconds < _SHORTEST:
         text = "may not specify a duration less than 10 minutes"
-    elif seconds > _LONGEST:
+    elif seconds > _MAX_EXPIRATION_SECONDS:
         text = "may not specify a duration larger than 2^32 seconds"
     else:
         return []

@@ -18,7 +18,7 @@ __all__ = ["expiry_of", "signed_certificate"]
 _LIFETIME: Final = timedelta(days=365)
 _SHORTEST: Final = timedelta(minutes=10)
 _BACKDATED: Final = timedelta(minutes=5)
-_SHORT: Final = timedelta(hours=8)
+_SHORT_LIFETIME: Final = timedelta(hours=8)
 # The signers refuse all other usages.
 _KEY_USAGES: Final = {"digital signature": "digital_signature", "key encipherment": "key_encipherment"}
 _PURPOSES: Final = {"server auth": "1.3.6.1.5.5.7.3.1", "client auth": "1.3.6.1.5.5.7.3.2"}
@@ -39,7 +39,7 @@ def signed_certificate(
     life = _LIFETIME
     if expiration_seconds is not None:
         life = min(max(timedelta(seconds=expiration_seconds), _SHORTEST), _LIFETIME)
-    end = now + life if life < _SHORT else now + life - _BACKDATED
+    end = now + life if life < _SHORT_LIFETIME else now + life - _BACKDATED
     pem = state.authority.sign(
         request.public_key(),
         subject=_subject(request),

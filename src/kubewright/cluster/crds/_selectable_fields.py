@@ -11,7 +11,7 @@ from kubewright.cluster.machinery._resources import JSONObject
 
 __all__ = ["selectable_field_errors"]
 
-_MOST: Final = 8
+_MAX_SELECTABLE_FIELDS: Final = 8
 _TYPES: Final = ("string", "boolean", "integer")
 _TOKEN: Final = re.compile(r"[.\[\]]|[^.\[\]]+")
 
@@ -65,8 +65,8 @@ def _errors(fields: list[JSONObject], schema: JSONObject, path: str) -> Iterator
         if given in known:
             yield duplicate(where, given)
         known.add(given)
-    if len(known) > _MOST:
-        yield too_many(path, len(known), _MOST)
+    if len(known) > _MAX_SELECTABLE_FIELDS:
+        yield too_many(path, len(known), _MAX_SELECTABLE_FIELDS)
 
 
 def _followed(path: str, schema: Any) -> Any:

@@ -10,7 +10,7 @@ from kubewright.cluster.machinery._resources import JSONObject
 __all__ = ["add_default_tolerations", "complete_changed_pod", "complete_job", "complete_pod", "label_job", "qos_class"]
 
 _TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-_PATIENCE: Final = 300
+_TOLERATION_SECONDS: Final = 300
 
 
 def complete_pod(obj: JSONObject) -> None:
@@ -34,7 +34,7 @@ def add_default_tolerations(spec: dict[str, Any]) -> None:
     tolerations = spec.get("tolerations") or []
     for taint in _TAINTS:
         if not any(_tolerates(toleration, taint) for toleration in tolerations):
-            made = {"key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _PATIENCE}
+            made = {"key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _TOLERATION_SECONDS}
             tolerations = [*tolerations, made]
     spec["tolerations"] = tolerations
 

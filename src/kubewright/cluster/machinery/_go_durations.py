@@ -11,7 +11,7 @@ __all__ = ["duration_problem"]
 
 _UNITS: Final = frozenset({"ns", "us", "\u00b5s", "\u03bcs", "ms", "s", "m", "h"})
 _PART: Final = re.compile(r"([0-9]*\.?[0-9]*)([^0-9.]*)")
-_LONGEST: Final = 64
+_MAX_LENGTH: Final = 64
 
 
 def duration_problem(text: str) -> str:
@@ -20,7 +20,7 @@ def duration_problem(text: str) -> str:
     if rest == "0":
         return ""
     problem = f"time: invalid duration {shown(text)}"
-    if not rest or len(text) > _LONGEST:
+    if not rest or len(text) > _MAX_LENGTH:
         return problem
     while rest:
         found = _PART.match(rest)

@@ -14,7 +14,7 @@ from typing import Final
 __all__ = ["Identities", "uuid_of"]
 
 _REMEMBERED: Final = 100_000
-_TRIES: Final = 8
+_NAME_ATTEMPTS: Final = 8
 _SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH: Final = 5
 _MAX_NAME: Final = 63
@@ -62,10 +62,10 @@ class Identities:
 
     def _free(self, series: _Series, taken: Callable[[str], bool]) -> tuple[str, int]:
         number = self._count(series)
-        for attempt in range(number, number + _TRIES - 1):
+        for attempt in range(number, number + _NAME_ATTEMPTS - 1):
             if not taken(name := self._name(series, attempt)):
                 return name, attempt
-        last = number + _TRIES - 1
+        last = number + _NAME_ATTEMPTS - 1
         return self._name(series, last), last
 
     def _name(self, series: _Series, number: int) -> str:

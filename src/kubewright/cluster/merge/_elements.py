@@ -95,7 +95,7 @@ def _text(value: str) -> str:
 
 def normal_step(step: str) -> str | None:
     """Returns the canonical string of a path element; None for an unknown prefix. Raises ValueError."""
-    return _known_normal(step) if len(step) < _LONG else _normal(step)
+    return _known_normal(step) if len(step) < _MAX_CACHED_LENGTH else _normal(step)
 
 
 def _normal(step: str) -> str | None:
@@ -120,7 +120,7 @@ def _normal(step: str) -> str | None:
 
 def sort_key(step: str) -> tuple[Any, ...]:
     """Returns the key that sorts path elements in the server's order; `.` comes first."""
-    return _known_sort_key(step) if len(step) < _LONG else _sort_key(step)
+    return _known_sort_key(step) if len(step) < _MAX_CACHED_LENGTH else _sort_key(step)
 
 
 def _sort_key(step: str) -> tuple[Any, ...]:
@@ -134,7 +134,7 @@ def _sort_key(step: str) -> tuple[Any, ...]:
     return (4, int(content)) if letter == "i" else (0,)
 
 
-_LONG = 200  # longer elements are client input and not cached
+_MAX_CACHED_LENGTH = 200  # longer elements are client input and not cached
 _known_normal = lru_cache(maxsize=4096)(_normal)
 _known_sort_key = lru_cache(maxsize=4096)(_sort_key)
 

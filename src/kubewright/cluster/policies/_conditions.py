@@ -14,7 +14,7 @@ from kubewright.cluster.policies._expressions import Budget, Expression, OutOfBu
 
 __all__ = ["PolicyConditions", "all_hold"]
 
-_BUDGET: Final = 2_500_000
+_CEL_BUDGET: Final = 2_500_000
 
 
 class PolicyConditions:
@@ -45,7 +45,7 @@ def _compiled(text: str) -> Expression:
 
 def all_hold(expressions: Sequence[Expression], values: Mapping[str, Any]) -> bool:
     """Returns whether all conditions hold. A false condition decides; an error counts only if no condition is false."""
-    budget, failures = Budget(_BUDGET), []
+    budget, failures = Budget(_CEL_BUDGET), []
     for expression in expressions:
         if expression.program is None:
             failures.append(f"compilation error: {expression.problem}")

@@ -19,7 +19,7 @@ _MIRROR: Final = "kubernetes.io/config.mirror"
 _ENFORCE: Final = "kubernetes.io/enforce-mountable-secrets"
 _TRUE: Final = ("1", "t", "T", "TRUE", "true", "True")
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
-_TRIES, _PAUSE_SECONDS = 10, 0.1
+_READ_ATTEMPTS, _PAUSE_SECONDS = 10, 0.1
 
 
 class ServiceAccounts(Plugin):
@@ -81,7 +81,7 @@ class ServiceAccounts(Plugin):
 
     async def _account(self, attributes: Attributes, name: str) -> JSONObject:
         namespace = attributes.namespace
-        tries = _TRIES if name == _DEFAULT else 1  # a controller creates the default one
+        tries = _READ_ATTEMPTS if name == _DEFAULT else 1  # a controller creates the default one
         for attempt in range(tries):
             if attempt:
                 await self._state.clock.sleep(_PAUSE_SECONDS)

@@ -23,7 +23,7 @@ _META: Final = frozenset(
     {"CreateOptions", "DeleteOptions", "GetOptions", "ListOptions", "PatchOptions", "Status", "UpdateOptions"}
 )
 _MAGIC: Final = b"k8s\x00"
-_DEEPEST: Final = 100  # a schema nests three messages per level of an object
+_MAX_DEPTH: Final = 100  # a schema nests three messages per level of an object
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 _Scalar: TypeAlias = Callable[[WireValue], Any]
@@ -83,8 +83,8 @@ class _Message:
         self._fields: dict[int, _Field] | None = None
 
     def __call__(self, body: bytes, depth: int) -> dict[str, Any]:
-        if depth > _DEEPEST:
-            raise ProtobufError(f"the object is nested more than {_DEEPEST} messages deep")
+        if depth > _MAX_DEPTH:
+            raise ProtobufError(f"the object is nested more than {_MAX_DEPTH} messages deep")
         known = self._fields
         if known is None:
             known = self._fields = {

@@ -20,7 +20,7 @@ from kubewright.events import object_reference
 __all__ = ["register"]
 
 SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
-_MANY: Final = 100
+_MAX_MISSED_TIMES: Final = 100
 _DELAY_SECONDS: Final = 0.1  # like the real controller, which looks slightly after the due time
 
 
@@ -150,7 +150,7 @@ class Step:
             earliest = max(earliest, self.now - timedelta(seconds=deadline))
         due: datetime | None = None
         moment = schedule.after(earliest)
-        for _ in range(_MANY):
+        for _ in range(_MAX_MISSED_TIMES):
             if moment is None or moment > self.now:
                 return due
             due, moment = moment, schedule.after(moment)

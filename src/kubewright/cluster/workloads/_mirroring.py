@@ -21,7 +21,7 @@ _NOT_COPIED: Final = (
     "endpoints.kubernetes.io/last-change-trigger-time",
     "kubectl.kubernetes.io/last-applied-configuration",
 )
-_MOST: Final = 1000  # addresses of a subset
+_MAX_ADDRESSES: Final = 1000  # addresses of a subset
 
 
 class _Port(NamedTuple):
@@ -139,12 +139,12 @@ def _wanted(endpoints: core.Endpoints, ctx: kw.Context[core.Endpoints]) -> dict[
     for ports, members in _repacked(endpoints):
         # Ready addresses come first, and are the last to be skipped.
         ordered = sorted(members.items(), key=lambda each: (not each[1], each[0]))
-        skipped += max(len(ordered) - _MOST, 0)
-        for identity, ready in ordered[:_MOST]:
+        skipped += max(len(ordered) - _MAX_ADDRESSES, 0)
+        for identity, ready in ordered[:_MAX_ADDRESSES]:
             family = "IPv6" if ":" in identity.ip else "IPv4"
             wanted.setdefault(_Key(family, ports), []).append(_endpoint(known[identity], identity.ip, ready))
     if skipped:
-        rule = f"A max of {_MOST} addresses can be mirrored to EndpointSlices per Endpoints subset"
+        rule = f"A max of {_MAX_ADDRESSES} addresses can be mirrored to EndpointSlices per Endpoints subset"
         ctx.record("TooManyAddressesToMirror", f"{rule}. {skipped} addresses were skipped", "Warning")
     return wanted
 

@@ -10,8 +10,8 @@ from kubewright.cache import ObjectKey
 __all__ = ["Pace"]
 
 _SECONDS_PER_POD: Final = 0.0025
-_LONGEST: Final = 1.0
-_MANY: Final = 20
+_MAX_DELAY_SECONDS: Final = 1.0
+_UNPACED_PODS: Final = 20
 _LEAST: Final = 0.001  # seconds; a shorter wait than the clock's resolution would never end
 
 
@@ -28,12 +28,12 @@ class Pace:
     def wait(self, ctx: kw.Context[Any]) -> kw.Result | None:
         """Returns when to reconcile if it is too early now."""
         moment, count = self._last.get(ctx.key, (0.0, 0))
-        left = moment + min(count * _SECONDS_PER_POD, _LONGEST) - ctx.clock.monotonic()
-        return kw.Result(requeue_after=left) if count > _MANY and left > _LEAST else None
+        left = moment + min(count * _SECONDS_PER_POD, _MAX_DELAY_SECONDS) - ctx.clock.monotonic()
+        return kw.Result(requeue_after=left) if count > _UNPACED_PODS and left > _LEAST else None
 
     def record(self, ctx: kw.Context[Any], count: int) -> None:
         """Records a reconciliation with that many pods."""
-        if count > _MANY:
+        if count > _UNPACED_PODS:
             self._last[ctx.key] = (ctx.clock.monotonic(), count)
         else:
             self._last.pop(ctx.key, None)

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 READING: Final = frozenset(["get", "list", "watch"])
 
-_SECONDS: Final = 10.0
+_CACHE_SECONDS: Final = 10.0
 _RULES_SECONDS: Final = 30.0
 _CONCURRENT_REVIEWS: Final = 8
 _REMEMBERED: Final = 4_000
@@ -95,7 +95,7 @@ class Access:
             "namespace": where,
             "name": name or "",
         }
-        return await self._cached(("may", *attributes.values()), _SECONDS, lambda: self._review(attributes))
+        return await self._cached(("may", *attributes.values()), _CACHE_SECONDS, lambda: self._review(attributes))
 
     async def visibility(self, kind: Kind, among: Collection[str], verb: str = "list") -> Visibility:
         """Returns which objects of a kind are visible in these namespaces: those that the viewer may list, or access

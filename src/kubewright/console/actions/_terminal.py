@@ -19,7 +19,7 @@ MAX_INPUT_BYTES: Final = 65_536
 MISSING_VERB: Final = "you need the verb “create” on pods/exec."
 
 _CHECK_SECONDS: Final = 5.0
-_LARGEST: Final = 1_000
+_MAX_CELLS: Final = 1_000
 _OUTPUT_BYTES: Final = 65_536
 # The image decides which shell exists. A terminal of the browser is compatible with this TERM.
 _SHELL: Final = ("sh", "-c", "TERM=xterm-256color; export TERM; command -v bash >/dev/null 2>&1 && exec bash; exec sh")
@@ -76,7 +76,7 @@ class Terminal:
 
     def resize(self, columns: object, rows: object) -> None:
         """Sets the size of the terminal. Ignores values that are not a size."""
-        if all(type(one) is int and 0 < one <= _LARGEST for one in (columns, rows)):
+        if all(type(one) is int and 0 < one <= _MAX_CELLS for one in (columns, rows)):
             self._size = columns, rows  # type: ignore[assignment]  # checked above
             self._given.set()
 

@@ -29,7 +29,7 @@ __all__ = ["Batch", "CacheHealth", "ObjectCache", "Subscription"]
 
 logger = logging.getLogger("kubewright.console")
 
-_PAUSE: Final = 0.25
+_FLUSH_INTERVAL: Final = 0.25
 _FILL_SECONDS: Final = 10.0
 
 
@@ -144,7 +144,7 @@ class ObjectCache:
         self._gone: set[ObjectKey] = set()
         self._health_changed = False
         self._flush_timer: Timer | None = None
-        self._flushed_at = -_PAUSE
+        self._flushed_at = -_FLUSH_INTERVAL
         self._rows = Rows(kind, self._clock)
         self._health = CacheHealth("syncing", self._clock.now())
 
@@ -314,7 +314,7 @@ class ObjectCache:
 
     def _schedule_flush(self) -> None:
         if self._flush_timer is None:
-            wait = max(self._flushed_at + _PAUSE - self._clock.monotonic(), 0.0)
+            wait = max(self._flushed_at + _FLUSH_INTERVAL - self._clock.monotonic(), 0.0)
             self._flush_timer = self._clock.call_later(wait, self._flush)
 
     def _flush(self) -> None:

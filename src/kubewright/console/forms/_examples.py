@@ -16,7 +16,7 @@ from kubewright.console.kinds import DeclaredForm
 
 __all__ = ["minimal_object", "olm_examples", "schema_example"]
 
-_DEEPEST: Final = 12
+_MAX_DEPTH: Final = 12
 _DIGITS: Final = 18
 """Longer numbers in a choice are compared as strings."""
 _FORMATS: Final = {
@@ -80,7 +80,7 @@ def _value(field: Field, depth: int) -> Any:
     schema = field.schema
     if "example" in schema:
         return copy.deepcopy(schema["example"])
-    if depth > _DEEPEST or field.nullable:
+    if depth > _MAX_DEPTH or field.nullable:
         return None if field.nullable else {}
     match field.shape:
         case "choice":

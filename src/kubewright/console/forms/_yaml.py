@@ -9,8 +9,8 @@ from kubewright.yaml import InvalidYAML, compose_yaml, dump_yaml, load_yaml
 
 __all__ = ["YamlSyntaxError", "compose_nodes", "read_yaml", "write_yaml"]
 
-_MOST_VALUES: Final = 200_000
-_LONGEST: Final = 3_000_000
+_MAX_VALUES: Final = 200_000
+_MAX_LENGTH: Final = 3_000_000
 
 
 class YamlSyntaxError(ValueError):
@@ -24,12 +24,12 @@ class YamlSyntaxError(ValueError):
 
 def read_yaml(text: str) -> Any:
     """Returns the value of one document. Raises `YamlSyntaxError` with the line."""
-    return _reading(lambda: load_yaml(text, max_nodes=_MOST_VALUES, max_size=_LONGEST, unique_keys=True))
+    return _reading(lambda: load_yaml(text, max_nodes=_MAX_VALUES, max_size=_MAX_LENGTH, unique_keys=True))
 
 
 def compose_nodes(text: str) -> Any:
     """Returns the nodes of one document with their positions; None if it is empty. Raises `YamlSyntaxError`."""
-    return _reading(lambda: compose_yaml(text, max_nodes=_MOST_VALUES, max_size=_LONGEST))
+    return _reading(lambda: compose_yaml(text, max_nodes=_MAX_VALUES, max_size=_MAX_LENGTH))
 
 
 def _reading(read: Callable[[], Any]) -> Any:

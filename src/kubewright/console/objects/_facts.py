@@ -21,7 +21,7 @@ Path: TypeAlias = tuple[str, ...]
 
 _FACTS: Final = 24
 _VISITED: Final = 400
-_DEPTH: Final = 3
+_MAX_DEPTH: Final = 3
 _ELEMENTS: Final = 5
 _LENGTH: Final = 200
 _SIMPLE: Final = re.compile(r"\.((?:spec|status)(?:\.[A-Za-z][A-Za-z0-9_]*)+)")
@@ -104,7 +104,7 @@ def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
             place = (*at, str(name))
             if place in _OMITTED:
                 continue
-            if isinstance(member, dict) and member and len(place) <= _DEPTH and len(member) <= _FACTS:
+            if isinstance(member, dict) and member and len(place) <= _MAX_DEPTH and len(member) <= _FACTS:
                 yield from below(member, place)
             elif member not in (None, "", [], {}):
                 yield place, member

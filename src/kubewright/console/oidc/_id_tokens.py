@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Expected", "IDToken", "InvalidIDToken", "SigningKeys", "UnknownKey", "verify_id_token"]
 
-_LONGEST: Final = 16_384
+_MAX_TOKEN_LENGTH: Final = 16_384
 _LEEWAY_SECONDS: Final = 30.0
 _MOST_KEYS: Final = 100
 _RSA_BITS: Final = range(2_048, 8_193)  # longer keys take too long to verify
@@ -137,7 +137,7 @@ def verify_id_token(token: str, keys: SigningKeys, expected: Expected, now: floa
 
     Times may differ by 30 seconds. Raises `InvalidIDToken`, or `UnknownKey` if newer keys might help.
     """
-    if len(token) > _LONGEST or not token.isascii() or token.count(".") != 2:
+    if len(token) > _MAX_TOKEN_LENGTH or not token.isascii() or token.count(".") != 2:
         raise InvalidIDToken("it is not a JSON Web Token")
     signed, _, signature = token.rpartition(".")
     head, _, payload = signed.partition(".")

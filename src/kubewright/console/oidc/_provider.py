@@ -36,7 +36,7 @@ logger = logging.getLogger("kubewright.console")
 T = TypeVar("T")
 
 _BYTES: Final = 1_000_000
-_SECONDS: Final = 10.0
+_TIMEOUT_SECONDS: Final = 10.0
 _DOCUMENT_SECONDS: Final = 3_600.0
 _KEYS_SECONDS: Final = 3_600.0
 _NEW_KEYS_SECONDS: Final = 30.0
@@ -156,13 +156,13 @@ class Provider:
                 max_response_bytes=_BYTES,
             )
             async with (
-                asyncio.timeout(_SECONDS),
-                Client(config, retry=RetryPolicy(attempts=1), timeout=_SECONDS, clock=self._clock) as client,
+                asyncio.timeout(_TIMEOUT_SECONDS),
+                Client(config, retry=RetryPolicy(attempts=1), timeout=_TIMEOUT_SECONDS, clock=self._clock) as client,
             ):
                 query = dict(parse_qsl(parts.query))
                 return await client.request(method, parts.path or "/", query=query, body=body, content_type=_FORM)
         except TimeoutError:
-            raise self._unavailable(f"no answer within {format_duration(_SECONDS)}") from None
+            raise self._unavailable(f"no answer within {format_duration(_TIMEOUT_SECONDS)}") from None
         except ConfigError as error:
             raise self._unavailable(f"{error} (the CA is set with --oidc-ca-file)") from None
         except ApiError as error:

@@ -19,7 +19,7 @@ __all__ = ["WatchedOperator"]
 
 logger = logging.getLogger("kubewright.console")
 
-_KEPT: Final = 300
+_MAX_SAMPLES: Final = 300
 _CONTROLLERS_AT_MOST: Final = 200
 
 
@@ -89,7 +89,7 @@ class WatchedOperator:
             self.report, self.unavailable_since, self.problem, self.failing = found, None, "", failing
             self.last_seen = self._clock.now()
             for controller in found.controllers[:_CONTROLLERS_AT_MOST]:
-                kept = self._samples.setdefault(controller.name, deque(maxlen=_KEPT))
+                kept = self._samples.setdefault(controller.name, deque(maxlen=_MAX_SAMPLES))
                 kept.append(sample(found, controller))
         for listener in tuple(self._listeners):
             try:

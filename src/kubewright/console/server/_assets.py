@@ -20,7 +20,7 @@ __all__ = ["AssetMiddleware"]
 _ASSET: Final = re.compile(rf"/_nicegui/{re.escape(nicegui.__version__)}/(?:static|libraries|esm)/")
 _FOREVER: Final = "public, max-age=31536000, immutable"
 _COMPRESSED: Final = ("text/javascript", "application/javascript", "text/css")
-_AT_MOST: Final = 100
+_MAX_ASSETS: Final = 100
 _AT_MOST_BYTES: Final = 8_000_000
 
 
@@ -39,7 +39,7 @@ class AssetMiddleware:
     def __init__(self, application: ASGIApp) -> None:
         self._application = application
         self._known: LRUMemory[str, _Asset] = LRUMemory(
-            _AT_MOST, max_weight=_AT_MOST_BYTES, weigh=lambda asset: len(asset.body)
+            _MAX_ASSETS, max_weight=_AT_MOST_BYTES, weigh=lambda asset: len(asset.body)
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -12,12 +12,12 @@ from nicegui import helpers
 
 __all__ = ["remember_handler_signatures"]
 
-_AT_MOST: Final = 1_000
+_CACHE_SIZE: Final = 1_000
 
 _inspected = helpers.expects_arguments
 
 
-@lru_cache(_AT_MOST)
+@lru_cache(_CACHE_SIZE)
 def _expects_more_than_self(function: Callable[..., Any]) -> bool:
     return _inspected(MethodType(function, object()))
 

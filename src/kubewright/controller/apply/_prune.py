@@ -14,7 +14,7 @@ from kubewright.controller.apply._request import key_for
 
 __all__ = ["delete_leftover", "leftovers"]
 
-_TRIES: Final = 5
+_DELETE_ATTEMPTS: Final = 5
 
 
 def leftovers(
@@ -44,7 +44,7 @@ async def delete_leftover(
 ) -> bool:
     """Deletes an object if it is still controlled by the owner and applied by us. Returns whether it did."""
     current: Snapshot[Any] | None = snapshot
-    for _ in range(_TRIES):
+    for _ in range(_DELETE_ATTEMPTS):
         if current is None or current.deleting or current.applied is None:
             return False
         controller = current.controller

@@ -94,7 +94,7 @@ class PlacedChild(NamedTuple):
     after: tuple[ChildKey, ...]
 
 
-_FIRST: Final = (
+_APPLY_ORDER: Final = (
     frozenset({("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition")}),
     frozenset(
         {
@@ -152,4 +152,4 @@ def in_order(children: Iterable[Object | Child[Any]], key_of: Callable[[Object],
 
 
 def _rank(key: ChildKey) -> int:
-    return next((rank for rank, kinds in enumerate(_FIRST) if (key.group, key.kind) in kinds), len(_FIRST))
+    return next((rank for rank, kinds in enumerate(_APPLY_ORDER) if (key.group, key.kind) in kinds), len(_APPLY_ORDER))

@@ -20,8 +20,8 @@ from kubewright.durations import format_age
 __all__ = ["JsonView", "LinesView", "LiveView", "View", "view_for"]
 
 _COLORS: Final = {"good": "32", "bad": "31", "odd": "33", "dim": "2"}
-_WIDTH: Final = 10
-_INDENT: Final = " " * (8 + 1 + _WIDTH + 1)
+_WORD_WIDTH: Final = 10
+_INDENT: Final = " " * (8 + 1 + _WORD_WIDTH + 1)
 _NARROWEST: Final = 20
 _LONGEST_NAME: Final = 40
 _LONGEST_STATE: Final = 40
@@ -101,7 +101,7 @@ class LinesView:
 
     def _text(self, line: Line) -> str:
         at = time.strftime("%H:%M:%S") if line.word else ""
-        word = self._toned(f"{line.word:<{_WIDTH}}", line.tone)
+        word = self._toned(f"{line.word:<{_WORD_WIDTH}}", line.tone)
         tone = "dim" if line.tone == "dim" else ""
         first, *more = self._wrapped(line.text)
         head = f"{self._toned(f'{at:<8}', 'dim')} {word} {self._toned(first, tone)}".rstrip()

@@ -15,9 +15,9 @@ from kubewright.explore.worlds import IDLE_SECONDS, unlike
 
 __all__ = ["actions_after_a_time", "postponed"]
 
-_FEW: Final = 3
+_MAX_TIMES: Final = 3
 """Up to this many times are not a period."""
-_LONGEST: Final = 2 * 3600.0
+_LATEST_FIRST: Final = 2 * 3600.0
 Action: TypeAlias = tuple[str, str]
 """An action of the operator, such as `deleted`, and the resource."""
 
@@ -33,7 +33,7 @@ def actions_after_a_time(outcome: Outcome, subject: Key) -> dict[Action, list[fl
         if action is not None and last is not None and time - last > IDLE_SECONDS:
             idle[action].append(time)
         last = time
-    return {action: times for action, times in idle.items() if len(times) <= _FEW and times[0] <= _LONGEST}
+    return {action: times for action, times in idle.items() if len(times) <= _MAX_TIMES and times[0] <= _LATEST_FIRST}
 
 
 def postponed(expected: Outcome, actual: Outcome, subject: Key, seconds: float) -> list[Finding]:

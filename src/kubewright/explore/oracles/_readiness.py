@@ -16,7 +16,7 @@ __all__ = ["is_ready", "ready_too_early", "ready_while_children_are_not", "recov
 _READY_TYPES: Final = frozenset({"Ready", "Available"})
 _READY_PHASES: Final = frozenset({"Ready", "Running", "Available", "Active", "Healthy", "Deployed"})
 _WORKLOADS: Final = frozenset({"deployments.apps", "statefulsets.apps", "replicasets.apps", "daemonsets.apps", "pods"})
-_LATE: Final = frozenset({"jobs.batch", "pods", "events"})
+_READY_LATER: Final = frozenset({"jobs.batch", "pods", "events"})
 """Children that an operator may create after it is ready."""
 
 
@@ -113,7 +113,7 @@ def _created_later(outcome: Outcome, ready_at: dict[str, int], subject: Key, oth
         step = outcome.writes[first].step
         time = outcome.writes[first].time
         for write in outcome.writes[first:]:
-            late = write.before is None and write.actor == "operator" and write.resource not in _LATE
+            late = write.before is None and write.actor == "operator" and write.resource not in _READY_LATER
             if late and write.time - time < 30 and _same_wait(outcome, step, write.step) and write.key != subject:
                 if write.after is not None and others & _owners(msgspec.json.decode(write.after)):
                     continue

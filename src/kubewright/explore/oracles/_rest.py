@@ -9,7 +9,7 @@ from kubewright.explore.worlds import scrubbed
 
 __all__ = ["written_at_rest"]
 
-_FEW = 3
+_FEW_WRITES = 3
 """Up to this many writes of an object in an hour are not a pattern."""
 
 
@@ -38,7 +38,7 @@ def written_at_rest(outcome: Outcome, checkpoint: Checkpoint) -> list[Finding]:
             after.get("metadata", {}).pop("generation", None)
             states.setdefault(target, set()).add(msgspec.json.encode(after, order="deterministic"))
     for target, count in counts.items():
-        if count > _FEW and len(states[target]) <= max(2, count // 3):
+        if count > _FEW_WRITES and len(states[target]) <= max(2, count // 3):
             resource, namespace, name, subresource = target[:4]
             what = f"{resource}{'/' + subresource if subresource else ''} {namespace}/{name}"
             return [

@@ -11,7 +11,7 @@ from kubewright.explore.reports._text import fault_words
 
 __all__ = ["PlanFile", "load_plan", "pytest_source", "save_plan"]
 
-_LARGEST = 4 << 20
+_MAX_FILE_BYTES = 4 << 20
 
 
 class PlanFile(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ def save_plan(path: Path, target: str, samples: tuple[str, ...], finding: Findin
 
 def load_plan(path: Path) -> PlanFile:
     """Reads a plan. Raises ValueError for a file that is not a plan, and OSError."""
-    if path.stat().st_size > _LARGEST:
+    if path.stat().st_size > _MAX_FILE_BYTES:
         raise ValueError(f"{path} is too large for a plan")
     try:
         return msgspec.json.decode(path.read_bytes(), type=PlanFile)

@@ -26,7 +26,7 @@ _AUDITED: Final = {
     "subprocess.Popen": "starts a process",
     "os.system": "starts a process",
 }
-_DEEPEST: Final = 40
+_MAX_DEPTH: Final = 40
 
 
 class Determinism:
@@ -55,7 +55,7 @@ class Determinism:
     def _is_called_by_user_code(self) -> bool:
         """Returns whether the program's folder has a frame on the stack: Kubewright itself starts threads, too."""
         frame = sys._getframe(2)
-        for _ in range(_DEEPEST):
+        for _ in range(_MAX_DEPTH):
             if frame.f_code.co_filename.startswith(self._folder):
                 return True
             if frame.f_back is None:

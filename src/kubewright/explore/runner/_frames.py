@@ -12,7 +12,7 @@ from typing import Any, Final
 __all__ = ["read", "write"]
 
 _HEAD: Final = struct.Struct("<Q")
-_LARGEST: Final = 1 << 30
+_MAX_FRAME_BYTES: Final = 1 << 30
 
 
 def write(descriptor: int, value: Any) -> None:
@@ -27,7 +27,7 @@ def read(descriptor: int, timeout: float | None = None) -> Any:
     """Returns the next value. Raises EOFError at the end, and TimeoutError after `timeout` seconds."""
     end = None if timeout is None else time.monotonic() + timeout
     (size,) = _HEAD.unpack(_exactly(descriptor, _HEAD.size, end))
-    if size > _LARGEST:
+    if size > _MAX_FRAME_BYTES:
         raise EOFError(f"a message of {size} bytes is too large")
     return pickle.loads(_exactly(descriptor, size, end))  # noqa: S301 - written by a process of this program
 

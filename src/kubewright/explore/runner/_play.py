@@ -47,9 +47,9 @@ __all__ = ["Run"]
 _START: Final = datetime(2030, 1, 1, tzinfo=UTC)
 _SHORTEST: Final = 90.0
 """Virtual seconds without a change after which a cluster is quiet."""
-_LONGEST: Final = 3600.0
+_MAX_PLANNED_WAIT: Final = 3600.0
 """How long to wait for a retry or resync that is already planned."""
-_LIMIT: Final = 3 * 3600.0
+_MAX_WAIT: Final = 3 * 3600.0
 """Virtual seconds within which the cluster must become quiet after the last fault."""
 _PERIOD: Final = 1200.0
 _PERIODIC: Final = 60
@@ -331,7 +331,7 @@ class Run:
                     return True
                 # A reconcile that failed because of a fault is retried once after the end of the fault.
                 retried = disturbed
-                self._horizon = now + min(self.operator.pending(), _LONGEST) + 5.0
+                self._horizon = now + min(self.operator.pending(), _MAX_PLANNED_WAIT) + 5.0
             passed = now - max(begin, disturbed)
             if passed > _PERIOD and self.operator.is_up and not self.operator.is_failing():
                 if period is None:
@@ -340,11 +340,11 @@ class Run:
                     if self.recorder.changes - period[1] <= _PERIODIC:
                         return True
                     period = (now, self.recorder.changes)
-            if passed > _LIMIT or self.stage.over_budget or self.operator.error is not None:
+            if passed > _MAX_WAIT or self.stage.over_budget or self.operator.error is not None:
                 return False
             await self.clock.advance(min(max(self._horizon - now, 1.0), 30.0))
             await asyncio.sleep(0)
 
     def _new_horizon(self) -> float:
-        planned = min(self.operator.pending(), _LONGEST)
+        planned = min(self.operator.pending(), _MAX_PLANNED_WAIT)
         return self._last_change + max(_SHORTEST, planned + 5.0)

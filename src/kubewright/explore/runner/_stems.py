@@ -21,9 +21,9 @@ from kubewright.explore.runner._stage import CALL_FAULTS, READ_FAULTS, STEP_FAUL
 
 __all__ = ["Stems"]
 
-_SECONDS: Final = 300.0
+_RUN_TIMEOUT_SECONDS: Final = 300.0
 """Real seconds that a run may take."""
-_MOST: Final = 6
+_MAX_STEMS: Final = 6
 """Stems of one server. Each one is a process that shares most of its memory."""
 _TWICE: Final = 2
 """Plans with the same first steps after which these become a stem. The start of an operator always is one: most
@@ -179,7 +179,7 @@ class Stems:
             stem.close()
             return
         self._stems[key] = stem
-        if len(self._stems) > _MOST:
+        if len(self._stems) > _MAX_STEMS:
             self._stems.popitem(last=False)[1].close()
 
     def _root(self, origin: _Origin, connection: socket.socket, other_end: socket.socket) -> int:
@@ -240,7 +240,7 @@ def _order(parent: _Stem, steps: Sequence[Step], answers: socket.socket) -> int:
 
 def _ready(connection: socket.socket) -> Ready:
     try:
-        found: Ready = _frames.read(connection.fileno(), _SECONDS)
+        found: Ready = _frames.read(connection.fileno(), _RUN_TIMEOUT_SECONDS)
     except (OSError, EOFError):  # TimeoutError is an OSError
         return Ready(problem="the process has ended")
     return found
@@ -249,14 +249,14 @@ def _ready(connection: socket.socket) -> Ready:
 def _outcome(reader: int, child: int = 0) -> Outcome | None:
     """Returns the outcome of a run; None if it needs controllers that do not run. Kills a run that does not end."""
     try:
-        found: Outcome | None = _frames.read(reader, _SECONDS)
+        found: Outcome | None = _frames.read(reader, _RUN_TIMEOUT_SECONDS)
     except EOFError:
         return Outcome(broken=f"the run ended without a result, or took more than {CPU_SECONDS} CPU seconds")
     except TimeoutError:
         if child:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
-        return Outcome(broken=f"the run did not end within {_SECONDS:g} real seconds")
+        return Outcome(broken=f"the run did not end within {_RUN_TIMEOUT_SECONDS:g} real seconds")
     finally:
         os.close(reader)
     return found

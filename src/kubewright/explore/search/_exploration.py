@@ -43,7 +43,7 @@ from kubewright.explore.worlds import Masks, TooManyMasks
 
 __all__ = ["Budget", "Exploration"]
 
-_ENOUGH: Final = 5
+_MAX_FINDINGS: Final = 5
 """Distinct findings after which an exploration ends."""
 _TRIED_CHANGES: Final = 6
 
@@ -193,7 +193,7 @@ class Exploration:
     def _is_over(self) -> bool:
         late = time.monotonic() - self._begin >= self._budget.seconds
         spent = 0 < self._budget.runs <= self._pool.runs
-        return late or spent or len(self.report.findings) >= _ENOUGH
+        return late or spent or len(self.report.findings) >= _MAX_FINDINGS
 
     def _scene_work(self, baseline: Baseline) -> Iterator[Callable[[], None]]:
         subject = baseline.subject

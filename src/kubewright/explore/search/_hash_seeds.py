@@ -22,7 +22,7 @@ __all__ = ["HASH_SEEDS", "judge_hash_seed", "judge_rehashed"]
 
 HASH_SEEDS: Final = (1, 2)
 """The hash seeds of restarted operators. The usual one is 0."""
-_MOST: Final = 20
+_MAX_KEYS: Final = 20
 """The maximum number of objects that may differ."""
 _ADDED: Final = 2
 """The steps after the story: a restart, and a wait."""
@@ -89,7 +89,7 @@ def _restart(usual: Outcome, other: Outcome, masks: Masks) -> Restart | None:
         keys[difference.key] = difference.extra and not difference.path
     left, made = usual.checkpoints[-1].world, other.checkpoints[-1].world
     known = all(key in (made if added else left) and not key[0].startswith(EXTERNAL) for key, added in keys.items())
-    if not keys or len(keys) > _MOST or not known:
+    if not keys or len(keys) > _MAX_KEYS or not known:
         return None
     return Restart(
         left=tuple((key[0], left[key]) for key, added in keys.items() if not added),

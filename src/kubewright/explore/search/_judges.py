@@ -44,7 +44,7 @@ _BRIEF = frozenset({"crash", "fail", "lost"})
 _CONFLICT = 409
 _HOUR = 3600.0
 """Seconds of a fault in which an operator may have to renew what expires."""
-_LONG = 60.0
+_LONG_FAULT_SECONDS = 60.0
 """Seconds of a fault in which an operator may miss its scheduled actions."""
 
 
@@ -67,10 +67,10 @@ def judge_plan(baseline: Baseline, plan: Plan, outcome: Outcome) -> list[Finding
         findings += exceptions(outcome)
     findings += broken_invariants(outcome)
     masks, ignored = baseline.masks, _foreign_keys(plan.faults)
-    if any(fault.seconds >= _LONG for fault in plan.faults):
+    if any(fault.seconds >= _LONG_FAULT_SECONDS for fault in plan.faults):
         ignored |= {sent.key for sent in outcome.requests if sent.resource in masks.timed}
         masks = masks.timeless(baseline.subject.resource)
-    if not (masks.ages and any(fault.seconds >= _LONG for fault in plan.faults)):
+    if not (masks.ages and any(fault.seconds >= _LONG_FAULT_SECONDS for fault in plan.faults)):
         findings += deleted_alive(baseline.outcome, outcome, ignored)
     findings += fields_kept(outcome)
     if kinds <= _BRIEF and not any(fault.seconds for fault in plan.faults):

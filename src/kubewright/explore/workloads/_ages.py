@@ -13,15 +13,15 @@ __all__ = ["RESTARTS", "aging_of", "postponed_of"]
 
 RESTARTS: Final = 3
 """How often an operator is restarted before an action that it takes after a time."""
-_REST: Final = 2 * 3600.0
-_MOMENT: Final = 2.0
+_REST_SECONDS: Final = 2 * 3600.0
+_SHORT_PAUSE: Final = 2.0
 _EARLIER: Final = 0.9
 """The fraction of that time after which it is restarted."""
 
 
 def aging_of(subject: Subject) -> Story:
     """Returns the story in which only time passes."""
-    steps = (*company_of(subject), subject.create(), Pause(_MOMENT), Wait(rest=_REST))
+    steps = (*company_of(subject), subject.create(), Pause(_SHORT_PAUSE), Wait(rest=_REST_SECONDS))
     return Story(f"create {subject.title} and let hours pass", steps)
 
 

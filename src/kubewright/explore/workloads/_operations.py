@@ -24,7 +24,7 @@ from kubewright.yaml import InvalidYAML, load_yaml_documents
 __all__ = ["Operation", "operation_of", "read_operations"]
 
 _STEPS: Final = ("apply", "delete", "wait")
-_MOST: Final = 50
+_MAX_STEPS: Final = 50
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -55,8 +55,8 @@ def read_operations(paths: Sequence[Path]) -> list[Operation]:
 def _operation(path: Path, document: Any) -> Operation:
     if not isinstance(document, dict) or set(document) != {"name", "steps"} or not isinstance(document["steps"], list):
         raise SampleError(f"{path}: an operation has a name and a list of steps")
-    if len(document["steps"]) > _MOST:
-        raise SampleError(f"{path}: an operation has at most {_MOST} steps")
+    if len(document["steps"]) > _MAX_STEPS:
+        raise SampleError(f"{path}: an operation has at most {_MAX_STEPS} steps")
     return Operation(str(document["name"]), tuple(_step(path, step) for step in document["steps"]))
 
 

@@ -28,16 +28,16 @@ __all__ = [
 ]
 
 _OTHER_NAMESPACE: Final = "explore-other"
-_REST: Final = 3600.0
+_REST_SECONDS: Final = 3600.0
 BYSTANDER: Final = "-of-a-user"
 """The suffix of the names of objects that have nothing to do with the operator."""
 _PLAIN: Final = {"ConfigMap": ("data",), "Secret": ("data", "type"), "ServiceAccount": ()}
 """Kinds of bystanders, with the fields that are copied from a child."""
 _CONTENT: Final = ("ConfigMap", "Secret")
-_MOMENT: Final = 2.0
+_SHORT_PAUSE: Final = 2.0
 _QUICK: Final = 3
-_LONG: Final = 50
-_FIRST: Final = 10
+_LONG_NAME_LENGTH: Final = 50
+_FIRST_CHANGES: Final = 10
 
 Judged = Literal["alone", "reference", "gone", "isolated", "unready", "bystanders", "postponed", "tried", "recovered"]
 """How a story is judged: by itself, by a reference story, as an empty end, by what is missing, and so on.
@@ -89,16 +89,24 @@ def life_of(subject: Subject, change: Change | None) -> Story:
 
 def hasty_life_of(subject: Subject, change: Change | None) -> Story:
     """Returns the same story without waits, for crashes after which the operator misses the following steps."""
-    steps: list[Step] = [*company_of(subject), subject.create(), Pause(_MOMENT)]
+    steps: list[Step] = [*company_of(subject), subject.create(), Pause(_SHORT_PAUSE)]
     if change is not None:
-        steps += [_revise(subject, change), Pause(_MOMENT)]
+        steps += [_revise(subject, change), Pause(_SHORT_PAUSE)]
     steps += [_delete(subject), Wait()]
     return Story(f"create, change and delete {subject.title} without waiting", tuple(steps))
 
 
 def rebirth_of(subject: Subject) -> Story:
     """Returns the story in which a new object takes the name of a deleted one."""
-    steps = (*company_of(subject), subject.create(), Wait(), _delete(subject), Pause(_MOMENT), subject.create(), Wait())
+    steps = (
+        *company_of(subject),
+        subject.create(),
+        Wait(),
+        _delete(subject),
+        Pause(_SHORT_PAUSE),
+        subject.create(),
+        Wait(),
+    )
     return Story(f"create {subject.title}, delete it, and create it again", steps)
 
 
@@ -139,9 +147,9 @@ def scenes_of(subject: Subject) -> Iterator[Scene]:
     ]
     fresh = fresh_of(subject)
     yield Scene(Story(f"create {subject.title}; its pods never become ready", fresh.steps), "unready")
-    rest = (*company_of(subject), subject.create(), Wait(rest=_REST))
+    rest = (*company_of(subject), subject.create(), Wait(rest=_REST_SECONDS))
     yield Scene(Story(f"create {subject.title} and let an hour pass", rest), "alone")
-    first = [_change_scene(subject, change, fresh) for change in changes[:_FIRST]]
+    first = [_change_scene(subject, change, fresh) for change in changes[:_FIRST_CHANGES]]
     images = [
         _image_scene(subject, change, fresh)
         for change in missing_images_of(subject.object.get("spec"))
@@ -165,7 +173,7 @@ def scenes_of(subject: Subject) -> Iterator[Scene]:
         "gone",
     )
     yield from _quick_scenes(subject, changes, fresh)
-    yield from (_change_scene(subject, change, fresh) for change in changes[_FIRST:])
+    yield from (_change_scene(subject, change, fresh) for change in changes[_FIRST_CHANGES:])
 
 
 def _change_scene(subject: Subject, change: Change, fresh: Story) -> Scene:
@@ -219,7 +227,7 @@ def _needed_scenes(subject: Subject, fresh: Story) -> Iterator[Scene]:
         summaries=(differs, differs),
     )
     changes = [(each, change) for each in needed for change in entries_of(each)]
-    yield from (_needed_scene(subject, each, change, fresh) for each, change in changes[:_FIRST])
+    yield from (_needed_scene(subject, each, change, fresh) for each, change in changes[:_FIRST_CHANGES])
 
 
 def _needed_scene(subject: Subject, needed: dict[str, Any], change: Change, fresh: Story) -> Scene:
@@ -286,7 +294,7 @@ def _company_scenes(subject: Subject) -> Iterator[Scene]:
     """A second object, with a similar or long name or in another namespace, changes nothing for the first one."""
     longer = f"{subject.name}-2"
     names = [(subject.name, longer), (longer, subject.name)]
-    base = (subject.name + "-" + "x" * _LONG)[:_LONG].rstrip("-")
+    base = (subject.name + "-" + "x" * _LONG_NAME_LENGTH)[:_LONG_NAME_LENGTH].rstrip("-")
     names.append((f"{base}a", f"{base}b"))
     for first, second in names:
         one, two = _renamed(subject, first), _renamed(subject, second)

@@ -13,9 +13,9 @@ from kubewright.explore.model import MISSING_IMAGE
 
 __all__ = ["Change", "changed", "changes_of", "missing_images_of"]
 
-_DEEPEST: Final = 6
-_MOST: Final = 40
-_LARGEST: Final = 12
+_MAX_DEPTH: Final = 6
+_MAX_CHANGES: Final = 40
+_MAX_INTEGER: Final = 12
 """The largest number of anything that a change asks for, so that no run makes a thousand pods."""
 _ABSENT: Final = object()
 _SMALLER: Final = {"Ti": (1024, "Gi"), "Gi": (1024, "Mi"), "Mi": (1024, "Ki"), "G": (1000, "M"), "M": (1000, "k")}
@@ -86,7 +86,7 @@ def changes_of(obj: dict[str, Any], schema: dict[str, Any]) -> list[Change]:
     for change in drawn:
         (rest if change.path in seen else first).append(change)
         seen.add(change.path)
-    return (first + rest)[:_MOST]
+    return (first + rest)[:_MAX_CHANGES]
 
 
 def missing_images_of(value: Any, path: tuple[str | int, ...] = ("spec",)) -> Iterator[Change]:
@@ -95,7 +95,7 @@ def missing_images_of(value: Any, path: tuple[str | int, ...] = ("spec",)) -> It
     for name, inner in members:
         if isinstance(inner, str) and inner and str(name).lower().endswith("image"):
             yield Change((*path, name), MISSING_IMAGE, before=inner)
-        elif len(path) < _DEEPEST:
+        elif len(path) < _MAX_DEPTH:
             yield from missing_images_of(inner, (*path, name))
 
 
@@ -131,7 +131,7 @@ def _decoded(value: str) -> str | None:
 def _changes(
     path: tuple[str | int, ...], value: Any, schema: dict[str, Any], *, required: bool, depth: int
 ) -> Iterator[Change]:
-    if depth > _DEEPEST or not isinstance(schema, dict):
+    if depth > _MAX_DEPTH or not isinstance(schema, dict):
         return
     absent = value is _ABSENT
     before = None if absent else value
@@ -183,7 +183,7 @@ def _values(schema: dict[str, Any], value: Any) -> Iterator[Any]:
 
 def _numbers(schema: dict[str, Any], value: Any) -> Iterator[Any]:
     low = schema.get("minimum", 0)
-    high = schema.get("maximum", _LARGEST)
+    high = schema.get("maximum", _MAX_INTEGER)
     step = schema.get("multipleOf", 1)
     if isinstance(value, int | float):
         if value + step <= schema.get("maximum", value + step):
@@ -192,12 +192,12 @@ def _numbers(schema: dict[str, Any], value: Any) -> Iterator[Any]:
             yield value - step
     else:
         yield max(low, min(2, high))
-    if value is None or abs(low - value) <= _LARGEST:
+    if value is None or abs(low - value) <= _MAX_INTEGER:
         yield low
     half = (value or low) + 0.5
     if schema.get("type") == "number" and step == 1 and half <= schema.get("maximum", half):
         yield half
-    if high <= _LARGEST and "maximum" in schema:
+    if high <= _MAX_INTEGER and "maximum" in schema:
         yield high
 
 

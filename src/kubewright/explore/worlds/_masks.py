@@ -14,7 +14,7 @@ from kubewright.operator.definition import Exemption
 
 __all__ = ["Masks", "TooManyMasks", "learn", "learn_identifiers", "pointer"]
 
-_MOST: Final = 60
+_MAX_NODES: Final = 60
 _ANY: Final = "*"
 _APART: Final = 30.0
 """Seconds between two states that may matter if an operator acts at a certain time."""
@@ -108,7 +108,7 @@ def learn(worlds: Sequence[Canonical]) -> Masks:
             for path in _differing((), first[key], other[key]):
                 leaves.add((key[0], _general(path)))
     objects = {key for key in anywhere - everywhere if key[0] not in names}
-    if len(leaves) + len(objects) > _MOST:
+    if len(leaves) + len(objects) > _MAX_NODES:
         raise TooManyMasks(
             f"undisturbed runs differ in {len(leaves)} fields and {len(objects)} objects: make the operator"
             " deterministic, for instance with ctx.clock instead of the machine's time"

@@ -47,7 +47,7 @@ _RETRIES_AT_MOST: Final = 3
 _NEVER: Final = 1e9
 _POLL_SECONDS: Final = 0.005
 _BOUNDS: Final = HistoryBounds(objects=10_000_000, bytes=2**40, results=1, changes=0, change_bytes=0)
-_KEPT: Final = Result(requeue_after=_NEVER)
+_KEEP_FINALIZER: Final = Result(requeue_after=_NEVER)
 
 
 async def dry_run(
@@ -275,7 +275,7 @@ class _DryRun:
 
 async def _unfinished(*_: object) -> Result:
     """Stands for a finalizer: it is never done, so the object stays as it is."""
-    return _KEPT
+    return _KEEP_FINALIZER
 
 
 _UNFINISHED: Final = Handler(function=_unfinished, name="finalizer", blocking=False, by_key=False)

@@ -21,7 +21,7 @@ logger = logging.getLogger("kubewright.operator")
 
 T = TypeVar("T")
 
-_SECONDS: Final = 5.0
+_TIMEOUT_SECONDS: Final = 5.0
 _TOKENS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"
 _ACCESS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _OWN_ACCESS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -62,7 +62,7 @@ class TokenReviews:
     def __init__(self, client: Client, operator: str) -> None:
         # Neither retried nor rate limited: a flood of tokens must not use up the rate limit of the controllers.
         self._client = client.through(
-            lambda transport: transport, retry=RetryPolicy(attempts=1), timeout=_SECONDS, rate_limited=False
+            lambda transport: transport, retry=RetryPolicy(attempts=1), timeout=_TIMEOUT_SECONDS, rate_limited=False
         )
         self._operator = operator
         self._failing = False

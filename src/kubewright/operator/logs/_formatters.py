@@ -29,7 +29,7 @@ from kubewright.redaction import redact, visible
 __all__ = ["JsonFormatter", "PrettyFormatter", "set_up_logging"]
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-_LONGEST = 16_384
+_MAX_LENGTH = 16_384
 _COLORS = {"DEBUG": "\x1b[2m", "INFO": "\x1b[32m", "WARNING": "\x1b[33m", "ERROR": "\x1b[31m"}
 
 
@@ -166,4 +166,4 @@ def _plain(value: object, depth: int = 3) -> Any:
 def _shown(text: str) -> str:
     """Redacts and truncates a string."""
     text = redact(text)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text) - _LONGEST} more characters)"
+    return text if len(text) <= _MAX_LENGTH else f"{text[:_MAX_LENGTH]}… ({len(text) - _MAX_LENGTH} more characters)"

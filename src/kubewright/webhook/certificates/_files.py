@@ -23,7 +23,7 @@ __all__ = ["CertificateFiles", "CertificatePaths"]
 
 logger = logging.getLogger("kubewright.webhook")
 
-_LARGEST: Final = 1 << 20
+_MAX_FILE_BYTES: Final = 1 << 20
 _STARTUP_POLL: Final = 0.5
 
 
@@ -138,9 +138,9 @@ def _read(path: Path) -> bytes:
     if not stat.S_ISREG(path.stat().st_mode):
         raise Unusable(f"{path} is not a regular file")
     with path.open("rb") as file:
-        content = file.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise Unusable(f"{path} is too large for a certificate: more than {_LARGEST >> 20} MiB")
+        content = file.read(_MAX_FILE_BYTES + 1)
+    if len(content) > _MAX_FILE_BYTES:
+        raise Unusable(f"{path} is too large for a certificate: more than {_MAX_FILE_BYTES >> 20} MiB")
     return content
 
 

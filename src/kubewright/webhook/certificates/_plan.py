@@ -30,7 +30,7 @@ from kubewright.webhook.certificates._validation import Validity
 __all__ = ["CertificatePolicy", "Change", "decide", "is_early", "next_time"]
 
 _RENEWAL_POINT: Final = 2 / 3
-_SPREAD: Final = 1 / 30
+_RENEWAL_SPREAD: Final = 1 / 30
 _LONGEST_NAME: Final = 64
 
 
@@ -55,7 +55,7 @@ class CertificatePolicy(msgspec.Struct, frozen=True, kw_only=True):
 
     def due(self, validity: Validity) -> datetime:
         """Returns when a certificate with this validity is renewed."""
-        return validity.at(_RENEWAL_POINT + self.jitter * _SPREAD)
+        return validity.at(_RENEWAL_POINT + self.jitter * _RENEWAL_SPREAD)
 
 
 class Change(msgspec.Struct, frozen=True):

@@ -38,11 +38,11 @@ __all__ = ["CertificateReconciler"]
 
 logger = logging.getLogger("kubewright.webhook")
 
-_ATTEMPTS: Final = 20
+_MAX_ATTEMPTS: Final = 20
 _LONGEST_PAUSE: Final = 24 * 3600.0
 _NEW_PAUSE: Final = 600.0
 _EARLY_PAUSE: Final = 60.0
-_NEW: Final = timedelta(hours=1)
+_NEW_CERTIFICATE_AGE: Final = timedelta(hours=1)
 
 
 class CertificateReconciler:
@@ -65,14 +65,14 @@ class CertificateReconciler:
         Raises an `ApiError` if the server rejects a request, and `CertificateError` if the Secret belongs to another
         program. Changes that do not depend on the failed one are made nevertheless, and `stored` is up to date.
         """
-        for _ in range(_ATTEMPTS):
+        for _ in range(_MAX_ATTEMPTS):
             try:
                 return await self._attempt()
             except (Conflict, AlreadyExists):
                 continue  # another replica was faster: read its state
         raise CertificateError(
-            f"the Secret {self._secret_name} changed during each of {_ATTEMPTS} attempts to update it: find the other"
-            " program that writes it"
+            f"the Secret {self._secret_name} changed during each of {_MAX_ATTEMPTS} attempts to update it: find the"
+            " other program that writes it"
         )
 
     async def _attempt(self) -> float:
@@ -211,7 +211,7 @@ class CertificateReconciler:
     def _pause(self, stored: StoredCertificate) -> float:
         now = self._deployment.clock.now()
         pause = min((next_time(stored, self._policy, now) - now).total_seconds(), _LONGEST_PAUSE)
-        if now - stored.validity.begins < _NEW:
+        if now - stored.validity.begins < _NEW_CERTIFICATE_AGE:
             pause = min(pause, _EARLY_PAUSE if is_early(stored, now) else _NEW_PAUSE)
         if stored.successor is not None:
             pause = min(pause, self._policy.settle - self._seconds_trusted(stored))

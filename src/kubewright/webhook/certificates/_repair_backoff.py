@@ -22,8 +22,8 @@ __all__ = ["RepairBackoff"]
 
 logger = logging.getLogger("kubewright.webhook")
 
-_FIRST: Final = 1.0
-_LONGEST: Final = 300.0
+_FIRST_DELAY: Final = 1.0
+_MAX_DELAY: Final = 300.0
 _RESET_SECONDS: Final = 600.0
 _WARNING_INTERVAL: Final = 3600.0
 _WARNING_FROM: Final = 3
@@ -44,7 +44,7 @@ class RepairBackoff:
     def __init__(self, clock: Clock, manager: str) -> None:
         self._clock = clock
         self._manager = manager
-        self._backoff: ExponentialBackoff[_Key] = ExponentialBackoff(base=_FIRST, cap=_LONGEST)
+        self._backoff: ExponentialBackoff[_Key] = ExponentialBackoff(base=_FIRST_DELAY, cap=_MAX_DELAY)
         self._written: dict[_Key, _Written] = {}
         self._warned: dict[_Key, float] = {}
 
@@ -72,7 +72,7 @@ class RepairBackoff:
                 target.kind,
                 target.metadata.name,
                 _opponent(target, self._manager),
-                format_duration(_LONGEST),
+                format_duration(_MAX_DELAY),
             )
 
     def _last(self, target: Target, bundle: bytes) -> _Written | None:

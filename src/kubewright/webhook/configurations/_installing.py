@@ -41,7 +41,7 @@ __all__ = ["WebhookAddress", "WebhooksUnreachable", "installed"]
 
 logger = logging.getLogger("kubewright.webhook")
 
-_ATTEMPTS = 5
+_WRITE_ATTEMPTS = 5
 _TIMEOUT = 30.0
 _POLL = 0.05
 _PROBE = "kubewright.webhook/probe"
@@ -209,7 +209,7 @@ def _limited_to(where: Sequence[meta.LabelSelectorRequirement], declared: Webhoo
 
 async def _put(client: Client, configuration: Object) -> None:
     """Creates a configuration, or replaces one that an earlier run left."""
-    for attempt in range(1, _ATTEMPTS + 1):
+    for attempt in range(1, _WRITE_ATTEMPTS + 1):
         try:
             await client.create(configuration)
             return
@@ -222,5 +222,5 @@ async def _put(client: Client, configuration: Object) -> None:
             return
         except (Conflict, NotFound):
             configuration.metadata.resource_version = ""
-            if attempt == _ATTEMPTS:
+            if attempt == _WRITE_ATTEMPTS:
                 raise

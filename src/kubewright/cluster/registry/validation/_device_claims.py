@@ -40,7 +40,7 @@ __all__ = ["claim_spec_errors", "claim_status_errors", "claim_template_errors", 
 _Requests: TypeAlias = Mapping[str, frozenset[str]]
 """The names of the requests of a claim, and of the alternatives of each."""
 
-_MOST: Final = 32
+_MAX_ITEMS: Final = 32
 """The most requests, constraints, configurations and results of a claim."""
 _MAX_ALTERNATIVES: Final = 8
 _MAX_USERS: Final = 256
@@ -64,19 +64,23 @@ def claim_spec_errors(spec: JSONObject, path: str) -> list[FieldError]:
     devices, place = spec.get("devices") or {}, f"{path}.devices"
     requests = _requests(devices)
     errors = slice_errors(
-        devices.get("requests"), f"{place}.requests", _request_errors, most=_MOST, key=lambda each: each.get("name", "")
+        devices.get("requests"),
+        f"{place}.requests",
+        _request_errors,
+        most=_MAX_ITEMS,
+        key=lambda each: each.get("name", ""),
     )
     errors += slice_errors(
         devices.get("constraints"),
         f"{place}.constraints",
         lambda each, where: _constraint_errors(each, where, requests),
-        most=_MOST,
+        most=_MAX_ITEMS,
     )
     return errors + slice_errors(
         devices.get("config"),
         f"{place}.config",
         lambda each, where: _of_requests(each, where, requests) + configuration_errors(each, where),
-        most=_MOST,
+        most=_MAX_ITEMS,
     )
 
 
@@ -96,7 +100,7 @@ def claim_template_errors(spec: JSONObject) -> list[FieldError]:
 def class_errors(spec: JSONObject) -> list[FieldError]:
     """Validates the spec of a DeviceClass."""
     errors = selectors_errors(spec.get("selectors"), "spec.selectors")
-    errors += slice_errors(spec.get("config"), "spec.config", configuration_errors, most=_MOST)
+    errors += slice_errors(spec.get("config"), "spec.config", configuration_errors, most=_MAX_ITEMS)
     name = spec.get("extendedResourceName")
     if name is not None and not is_extended(name):
         errors.append(invalid("spec.extendedResourceName", name, "must be a valid extended resource name"))
@@ -156,7 +160,7 @@ def _of_requests(holder: JSONObject, path: str, requests: _Requests) -> list[Fie
         holder.get("requests"),
         f"{path}.requests",
         lambda name, where: _reference_errors(name, where, requests),
-        most=_MOST,
+        most=_MAX_ITEMS,
         key=lambda name: name,
     )
 
@@ -246,13 +250,13 @@ def _allocation_errors(allocation: JSONObject, requests: _Requests) -> list[Fiel
         devices.get("results"),
         f"{path}.devices.results",
         lambda result, place: _result_errors(result, place, requests),
-        most=_MOST,
+        most=_MAX_ITEMS,
     )
     errors += slice_errors(
         devices.get("config"),
         f"{path}.devices.config",
         lambda config, place: _chosen_config_errors(config, place, requests),
-        most=2 * _MOST,
+        most=2 * _MAX_ITEMS,
     )
     if (selector := allocation.get("nodeSelector")) is not None:
         errors += node_terms_errors(selector.get("nodeSelectorTerms") or (), f"{path}.nodeSelector")

@@ -28,7 +28,7 @@ from kubewright.console.pages.widgets import labeled, name_editor
 
 __all__ = ["Editor"]
 
-_PAUSE: Final = 0.15
+_SYNC_DELAY: Final = 0.15
 
 
 class Editor:
@@ -156,7 +156,7 @@ class Editor:
             if self._timer is not None:
                 self._timer.cancel()
         self._from_text = from_text
-        self._timer = asyncio.get_running_loop().call_later(_PAUSE, self.sync)
+        self._timer = asyncio.get_running_loop().call_later(_SYNC_DELAY, self.sync)
 
     def sync(self) -> None:
         """Syncs the other side now, and validates."""

@@ -19,7 +19,7 @@ __all__ = ["ask_action", "extension_actions"]
 
 logger = logging.getLogger("kubewright.console")
 
-_SECONDS: Final = 60.0
+_CALL_SECONDS: Final = 60.0
 
 
 def extension_actions(view: ObjectView) -> list[Action]:
@@ -107,12 +107,14 @@ class _Dialog:
         self._button.props("loading").disable()
         outcome = "ok"
         try:
-            async with asyncio.timeout(_SECONDS):
+            async with asyncio.timeout(_CALL_SECONDS):
                 result = await self._call()
         except TimeoutError:
             outcome = "TimeoutError"
-            self._show(f"The action has not finished within {format_duration(_SECONDS)}. It was canceled.", failed=True)
-            logger.error("action %s has not finished within %s", self._action.id, format_duration(_SECONDS))
+            self._show(
+                f"The action has not finished within {format_duration(_CALL_SECONDS)}. It was canceled.", failed=True
+            )
+            logger.error("action %s has not finished within %s", self._action.id, format_duration(_CALL_SECONDS))
         except Exception as error:
             outcome = type(error).__name__
             self._show(": ".join(explain(error, f"action {self._action.id}")), failed=True)

@@ -28,7 +28,7 @@ from kubewright.console.pages.widgets import command, heading, icon, labeled, li
 
 __all__ = ["kind_list"]
 
-_FIRST: Final = 200
+_FIRST_ROWS: Final = 200
 """Rows of the first message, for a fast first view. The others follow in larger parts."""
 _PART: Final = 2_000
 _RESYNC_SECONDS: Final = 15.0
@@ -102,10 +102,10 @@ class _List:
         """Puts the first rows into the page, so that they appear before the browser has connected its socket."""
         with suppress(ApiError):  # the frame reports the lost connection
             keys = await self._visible_keys()
-            rows = await self.cache.rows_of(self.ctx.viewer, keys[:_FIRST])
+            rows = await self.cache.rows_of(self.ctx.viewer, keys[:_FIRST_ROWS])
             if rows:
                 self.sent.update((row["id"], row) for row in rows)
-                self.grid.start(rows, last=len(keys) <= _FIRST)
+                self.grid.start(rows, last=len(keys) <= _FIRST_ROWS)
 
     def _toolbar(self) -> None:
         with ui.row().classes("kw-toolbar"):
@@ -247,7 +247,7 @@ class _List:
     async def _compare(self) -> None:
         keys = await self._visible_keys()
         gone = [*(self.sent.keys() - {str(key) for key in keys})]
-        ends = [_FIRST, *range(_FIRST + _PART, len(keys) + _PART, _PART)]
+        ends = [_FIRST_ROWS, *range(_FIRST_ROWS + _PART, len(keys) + _PART, _PART)]
         for start, end in zip([0, *ends], ends, strict=False):
             async with self.sending:
                 rows = await self.cache.rows_of(self.ctx.viewer, keys[start:end])

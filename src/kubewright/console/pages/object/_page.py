@@ -31,7 +31,7 @@ __all__ = ["show_object"]
 
 logger = logging.getLogger("kubewright.console")
 
-_PAUSE: Final = 0.2
+_REDRAW_DELAY: Final = 0.2
 _TERMINAL: Final = "terminal"
 _RETRY_SECONDS: Final = 2.0
 _TABS: Final[dict[str, tuple[str, str, type[Tab]]]] = {
@@ -146,7 +146,7 @@ class ObjectPage:
                 asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._woken.set)
             except Exception:
                 logger.exception("cannot update the page of %s %s", self._view.kind, self._view.key)
-            await asyncio.sleep(_PAUSE)
+            await asyncio.sleep(_REDRAW_DELAY)
 
     def _leave(self) -> None:
         for task in self._tasks:
