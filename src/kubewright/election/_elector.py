@@ -48,6 +48,7 @@ class ElectionStatus(msgspec.Struct, frozen=True, kw_only=True):
     transitions: int
     """How often the holder of the lease has changed."""
     renewals: int
+    """How often this process has renewed the lease, not counting its acquisition."""
     failures: int
     """How many attempts to read, acquire or renew the lease have failed."""
     last_error: str
