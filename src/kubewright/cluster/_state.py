@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kubewright.cluster.merge import FieldManager
     from kubewright.cluster.openapi import CustomKind
 
-__all__ = ["SERVICE_RANGE", "Decoder", "Gate", "State", "Watcher"]
+__all__ = ["SERVICE_RANGE", "Decoder", "Delay", "Gate", "State", "Watcher"]
 
 SERVICE_RANGE: Final = ipaddress.IPv4Network("10.96.0.0/16")
 """The default range of cluster IPs."""
@@ -36,6 +36,15 @@ Decoder: TypeAlias = Callable[[bytes, ResourceType | None], JSONObject]
 
 Raises `UnreadableObject`.
 """
+
+
+class Delay:
+    """How long a laboratory holds a controller back. Compared by identity, so that each delay ends only itself."""
+
+    __slots__ = ("seconds",)
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
 
 
 class Watcher(Protocol):
@@ -117,8 +126,8 @@ class State:
         """Calls webhooks."""
         self.gate: Gate | None = None
         """Limits what clients see, if a laboratory is in use."""
-        self.delays: dict[str, float] = {}
-        """Seconds by which a laboratory holds controllers back, by the name of the controller."""
+        self.delays: dict[str, Delay] = {}
+        """The delays of controllers that a laboratory holds back, by the name of the controller."""
         self.delays_changed: list[Callable[[], None]] = []
         """Called when such a delay has ended."""
         self.restored: list[Callable[[], None]] = []

@@ -156,3 +156,36 @@ async def test_delays_namespace_deletion(seconds: float | None) -> None:
         else:
             await clock.advance(2)
         assert await client.find(core.Namespace, "x") is None
+
+
+async def test_ends_only_its_own_delay() -> None:
+    clock = VirtualClock()
+    async with Cluster(clock=clock, seed=1) as cluster:
+        client = cluster.client()
+        earlier = cluster.lab.delay_garbage_collection(600)
+        later = cluster.lab.delay_garbage_collection()
+        earlier.end()
+        earlier.end()
+        await family(client)
+        await clock.advance(3600)
+        assert await client.find(core.ConfigMap, "owned", "default") is not None
+        later.end()
+        await cluster.settled()
+        assert await client.find(core.ConfigMap, "owned", "default") is None
+
+
+async def test_second_end_keeps_a_new_delay() -> None:
+    clock = VirtualClock()
+    async with Cluster(clock=clock, seed=1) as cluster:
+        client = cluster.client()
+        first = cluster.lab.delay_namespace_deletion(60)
+        first.end()
+        cluster.lab.delay_namespace_deletion(60)
+        first.end()
+        await client.create(core.Namespace(metadata=meta.ObjectMeta(name="x")))
+        await cluster.settled()
+        await client.delete(core.Namespace, "x")
+        await clock.advance(59)
+        assert await client.find(core.Namespace, "x") is not None
+        await clock.advance(2)
+        assert await client.find(core.Namespace, "x") is None

@@ -100,11 +100,11 @@ class Controllers:
         """Returns whether a part has work, and a laboratory does not hold it back."""
         if part is not self._collector or not part.busy:
             return part.busy
-        seconds = self._state.delays.get("garbage-collector")
-        if seconds is None or self._may_collect:
+        delay = self._state.delays.get("garbage-collector")
+        if delay is None or self._may_collect:
             return True
-        if self._collecting is None and seconds < math.inf:
-            self._collecting = self._state.clock.call_later(seconds, self._collect)
+        if self._collecting is None and delay.seconds < math.inf:
+            self._collecting = self._state.clock.call_later(delay.seconds, self._collect)
         return False
 
     def _collect(self) -> None:

@@ -99,13 +99,13 @@ class Namespaces:
 
     def _is_held(self, name: str) -> bool:
         """Returns whether a laboratory holds back the deletion of a namespace that has not begun."""
-        seconds = self._state.delays.get("namespaces")
-        if seconds is None or name in self._begun or name in self._terminating:
+        delay = self._state.delays.get("namespaces")
+        if delay is None or name in self._begun or name in self._terminating:
             return False
         if name not in self._held:
             timer = None
-            if seconds < math.inf:
-                timer = self._state.clock.call_later(seconds, partial(self._begin_deletion, name))
+            if delay.seconds < math.inf:
+                timer = self._state.clock.call_later(delay.seconds, partial(self._begin_deletion, name))
             self._held[name] = timer
         return True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from kubewright.cluster._state import State
+from kubewright.cluster._state import Delay, State
 from kubewright.cluster.laboratory._scope import Scope
 from kubewright.durations import Duration, check_duration
 
@@ -17,11 +17,12 @@ class Held(Scope):
     def __init__(self, state: State, controller: str, seconds: Duration | None) -> None:
         self._state = state
         self._controller = controller
-        self._seconds = math.inf if seconds is None else check_duration("seconds", seconds, zero=False)
-        state.delays[controller] = self._seconds
+        self._delay = Delay(math.inf if seconds is None else check_duration("seconds", seconds, zero=False))
+        state.delays[controller] = self._delay
 
     def end(self) -> None:
-        """Ends the delay. May be called more than once."""
-        if self._state.delays.pop(self._controller, None) is not None:
+        """Ends this delay, unless a later one has replaced it. May be called more than once."""
+        if self._state.delays.get(self._controller) is self._delay:
+            del self._state.delays[self._controller]
             for changed in self._state.delays_changed:
                 changed()
