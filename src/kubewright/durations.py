@@ -19,7 +19,7 @@ Duration: TypeAlias = float | timedelta | str
 
 _PART: Final = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ms|us|µs|s|m|h)")
 _UNITS: Final = {"us": 1e-6, "µs": 1e-6, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_A_DURATION: Final = "a length of time, such as 30s, 1m30s, 500ms, or a number of seconds"
+_A_DURATION: Final = "a duration, such as 30s, 1m30s, 500ms, or a number of seconds"
 
 
 def parse_duration(given: object) -> float:
@@ -59,7 +59,7 @@ def check_duration(name: str, given: object, *, zero: bool = True) -> float:
         return parse_duration(given) if zero else more_than_zero(given)
     except InvalidValue as error:
         is_time = isinstance(given, str | int | float | timedelta) and not isinstance(given, bool)
-        raise (ValueError if is_time else TypeError)(f"{name} is {error}, not {given!r}") from None
+        raise (ValueError if is_time else TypeError)(f"{name} must be {error}, not {given!r}") from None
 
 
 def format_duration(seconds: float) -> str:

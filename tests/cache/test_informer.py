@@ -165,7 +165,7 @@ async def test_a_resync_of_a_large_store_reaches_everything() -> None:
 
 
 async def test_rejects_a_resync_period_of_zero() -> None:
-    with pytest.raises(ValueError, match=r"resync is a length of time, .*, and more than 0, not 0"):
+    with pytest.raises(ValueError, match=r"resync must be a duration, .*, and more than 0, not 0"):
         informer_of(MemoryServer(), VirtualClock()).add_handler(print, resync=0)
 
 

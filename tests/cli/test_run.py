@@ -83,16 +83,16 @@ def test_passes_no_option_that_was_not_given(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--log-level", "inof"], "--log-level is one of debug, info, warning, error, not 'inof'"),
-        (["--log-format", "yaml"], "--log-format is one of pretty, json, not 'yaml'"),
+        (["--log-level", "inof"], "--log-level must be one of debug, info, warning, error, not 'inof'"),
+        (["--log-format", "yaml"], "--log-format must be one of pretty, json, not 'yaml'"),
         (
             ["--grace", "30x"],
-            "--grace is a length of time, such as 30s, 1m30s, 500ms, or a number of seconds, not '30x'",
+            "--grace must be a duration, such as 30s, 1m30s, 500ms, or a number of seconds, not '30x'",
         ),
-        (["--concurrency", "some"], "--concurrency is a whole number, at least 1, not 'some'"),
+        (["--concurrency", "some"], "--concurrency must be a whole number, at least 1, not 'some'"),
         (
             ["-n", "Here", "-n", "no"],
-            "--namespace is a list of namespaces, whose names are lower case letters, digits and '-', not 'Here', 'no'",
+            "--namespace must be a list of namespace names (lower case letters, digits and '-'), not 'Here', 'no'",
         ),
         (["--grcae", "1"], "No such option '--grcae'. Did you mean '--grace'?"),
     ],
@@ -112,7 +112,7 @@ def test_a_typo_in_a_variable_is_one_line_with_the_valid_values(
     done = run(tmp_path, OPERATOR)
     assert done.returncode == ExitCode.CONFIGURATION
     [line] = done.stderr.splitlines()
-    assert "KUBEWRIGHT_LOG_LEVEL is one of debug, info, warning, error, not 'inof'" in json.loads(line)["message"]
+    assert "KUBEWRIGHT_LOG_LEVEL must be one of debug, info, warning, error, not 'inof'" in json.loads(line)["message"]
 
 
 @pytest.mark.parametrize("command", ["run", "manifests"])

@@ -183,4 +183,4 @@ def test_run_rejects_an_invalid_console_address(capsys: pytest.CaptureFixture[st
     program = tmp_path / "served.py"
     program.write_text("import kubewright as kw\noperator = kw.Operator('served')\n")
     assert run(["run", str(program), "--console-bind", "here"]) == 2
-    assert "--console-bind is an address to listen at" in capsys.readouterr().err
+    assert "--console-bind must be an address to listen at" in capsys.readouterr().err

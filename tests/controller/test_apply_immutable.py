@@ -205,5 +205,5 @@ async def test_recognizes_the_errors_of_other_kinds(bench: Bench, before: Any, a
 
 
 async def test_rejects_an_unknown_policy(bench: Bench) -> None:
-    with pytest.raises(ValueError, match="immutable is one of 'fail', 'keep', 'recreate', not 'ignore'"):
+    with pytest.raises(ValueError, match="immutable must be one of 'fail', 'keep', 'recreate', not 'ignore'"):
         await bench.applier.apply(bench.owner, job("a"), immutable="ignore")  # type: ignore[arg-type]

@@ -122,7 +122,7 @@ def named(name: str, namespace: str = "") -> ObjectMeta:
         pytest.param(
             Realm(metadata=named("all"), spec=Model()),
             core.ConfigMap(metadata=ObjectMeta(name="child")),
-            "ConfigMap child needs a namespace: Realm all has none to share. Set metadata.namespace",
+            "ConfigMap child needs a namespace, and Realm all is cluster-scoped. Set metadata.namespace",
             id="no namespace to be had",
         ),
         pytest.param(

@@ -39,25 +39,25 @@ def test_rejects_a_misspelled_option_with_the_nearest_name_and_all_of_them(opera
         ({"owns": ["Part"]}, TypeError, "owns takes a kind, such as apps.Deployment"),
         ({"watches": [Part]}, TypeError, r"watches takes Watch\(kind, map=...\)"),
         ({"reads": [int]}, TypeError, "reads takes a kind"),
-        ({"concurrency": 0}, ValueError, "concurrency is the number of reconciles at a time, at least 1, not 0"),
+        ({"concurrency": 0}, ValueError, "concurrency must be the number of reconciles at a time, at least 1, not 0"),
         ({"concurrency": True}, ValueError, "at least 1, not True"),
-        ({"resync": "often"}, ValueError, "resync is a length of time, such as 30s, .* seconds, not 'often'"),
-        ({"resync": -1}, ValueError, "resync is a length of time, such as 30s, .* seconds, not -1"),
-        ({"resync": [60]}, TypeError, r"resync is a length of time, such as 30s, .* seconds, not \[60\]"),
-        ({"timeout": True}, TypeError, "timeout is a length of time, such as 30s, .* seconds, not True"),
-        ({"timeout": 0}, ValueError, "timeout is a length of time, .*, and more than 0, not 0"),
-        ({"timeout": timedelta(seconds=-1)}, ValueError, "timeout is a length of time, .* not "),
+        ({"resync": "often"}, ValueError, "resync must be a duration, such as 30s, .* seconds, not 'often'"),
+        ({"resync": -1}, ValueError, "resync must be a duration, such as 30s, .* seconds, not -1"),
+        ({"resync": [60]}, TypeError, r"resync must be a duration, such as 30s, .* seconds, not \[60\]"),
+        ({"timeout": True}, TypeError, "timeout must be a duration, such as 30s, .* seconds, not True"),
+        ({"timeout": 0}, ValueError, "timeout must be a duration, .*, and more than 0, not 0"),
+        ({"timeout": timedelta(seconds=-1)}, ValueError, "timeout must be a duration, .* not "),
         (
             {"when": "generation"},
             TypeError,
             "when takes a predicate, such as .*, not the string 'generation'",
         ),
         ({"when": [generation_changed]}, TypeError, "when takes one predicate: combine several with &"),
-        ({"when": 5}, TypeError, "a predicate is a function of a Change"),
+        ({"when": 5}, TypeError, "a predicate must be a function of a Change"),
         ({"when": lambda: True}, TypeError, "the predicate .*<lambda> must take one argument, the Change"),
         ({"when": asyncio.sleep}, TypeError, "the predicate sleep is async: make it a plain def"),
-        ({"rate_limiter": 5}, TypeError, "rate_limiter is a rate limiter"),
-        ({"rate_limiter": int}, TypeError, r"rate_limiter is a rate limiter, such as .*, not <class 'int'>"),
+        ({"rate_limiter": 5}, TypeError, "rate_limiter must be a rate limiter"),
+        ({"rate_limiter": int}, TypeError, r"rate_limiter must be a rate limiter, such as .*, not <class 'int'>"),
         ({"rate_limiter": asyncio.sleep}, TypeError, "or a function that makes one, not <function sleep"),
         ({"rate_limiter": lambda key: None}, TypeError, "<lambda> needs arguments: pass an instance, such as Exp"),
         ({"triggers": asyncio.Queue()}, TypeError, r"triggers takes a list, triggers=\[...\]"),
@@ -70,8 +70,16 @@ def test_rejects_a_misspelled_option_with_the_nearest_name_and_all_of_them(opera
             "asyncio.Queues, or functions .*, not <class 'asyncio.queues.Queue'>",
         ),
         ({"triggers": [asyncio.sleep]}, TypeError, r"that make an iterator \(async def with yield\)"),
-        ({"labels": 3}, TypeError, r'reconciles\(Thing\): labels is a label selector, such as "app=web" .*, not 3'),
-        ({"labels": {"tier": 1}}, TypeError, r"reconciles\(Thing\): labels is a label selector, .*, not {'tier': 1}"),
+        (
+            {"labels": 3},
+            TypeError,
+            r'reconciles\(Thing\): labels must be a label selector, such as "app=web" .*, not 3',
+        ),
+        (
+            {"labels": {"tier": 1}},
+            TypeError,
+            r"reconciles\(Thing\): labels must be a label selector, .*, not {'tier': 1}",
+        ),
         ({"labels": "a in (b"}, ValueError, r"reconciles\(Thing\): labels is not a valid label selector: .*a in \(b"),
         ({"labels": {"a": "b c"}}, ValueError, r"reconciles\(Thing\): labels is not a valid label selector: .*b c"),
         ({"name": 5}, TypeError, r"reconciles\(Thing\): name is a string, such as thing, not 5"),
@@ -179,7 +187,7 @@ def test_rejects_a_required_keyword_parameter_with_the_fix(operator: Operator) -
 def test_a_function_of_another_kind_is_refused() -> None:
     async def sync(obj: Part, ctx: Context[Part]) -> None: ...
 
-    with pytest.raises(TypeError, match="takes a Part, but is handed in for Thing"):
+    with pytest.raises(TypeError, match="takes a Part, but is registered for Thing"):
         check_handler(sync, Thing)
 
 
@@ -196,7 +204,9 @@ def test_the_context_must_fit_the_kind_of_function() -> None:
 def test_the_object_comes_before_the_context() -> None:
     async def swapped(ctx: Context[Thing], obj: Thing) -> None: ...
 
-    with pytest.raises(TypeError, match=r"swapped takes the context first: the object comes first, async def swapped"):
+    with pytest.raises(
+        TypeError, match=r"swapped has its parameters in the wrong order: the object comes first, async def swapped"
+    ):
         check_handler(swapped, Thing)
 
 
@@ -208,7 +218,7 @@ def test_rejects_a_generator() -> None:
         yield 1
 
     for function in (coroutine, plain):
-        with pytest.raises(TypeError, match="has a yield, so calling it would run nothing"):
+        with pytest.raises(TypeError, match="has a yield, so a call would not run it"):
             check_handler(function, Thing)
 
 
@@ -232,7 +242,7 @@ def test_a_class_must_have_reconcile_and_be_made_without_arguments(operator: Ope
 
     with pytest.raises(TypeError, match="Without has no method reconcile"):
         operator.reconciles(Thing)(Without)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"Needy cannot be made without arguments .*: hand in an instance instead"):
+    with pytest.raises(TypeError, match=r"Needy cannot be instantiated without arguments .*: pass an instance instead"):
         operator.reconciles(Thing)(Needy)  # type: ignore[arg-type]
     operator.reconciles(Thing)(Needy("http://localhost"))
 
@@ -352,7 +362,7 @@ def test_what_is_attached_is_a_function_of_the_run(operator: Operator, component
 
 @pytest.mark.parametrize("after", [-1, float("nan"), timedelta(seconds=-5)])
 def test_rejects_a_negative_requeue_after(after: float | timedelta) -> None:
-    with pytest.raises(ValueError, match="requeue_after is a length of time, such as 30s"):
+    with pytest.raises(ValueError, match="requeue_after must be a duration, such as 30s"):
         Result(requeue_after=after)
 
 
@@ -361,14 +371,14 @@ def test_a_result_takes_seconds_a_timedelta_or_a_string() -> None:
     assert Result(requeue_after=timedelta(minutes=2)).delay == 120
     assert Result().delay == 0
     assert Result(requeue_after="5m").delay == 300
-    with pytest.raises(ValueError, match=r"requeue_after is a length of time, such as 30s, .*, not 'soon'"):
+    with pytest.raises(ValueError, match=r"requeue_after must be a duration, such as 30s, .*, not 'soon'"):
         Result(requeue_after="soon")
-    with pytest.raises(TypeError, match=r"requeue_after is a length of time, such as 30s, .*, not \[30\]"):
+    with pytest.raises(TypeError, match=r"requeue_after must be a duration, such as 30s, .*, not \[30\]"):
         Result(requeue_after=[30])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Result takes its fields by name: requeue, requeue_after"):
         Result(30)  # type: ignore[arg-type,call-arg]
     for requeue in (30, "no", None):
-        with pytest.raises(TypeError, match=f"requeue is True or False, not {requeue!r}; .* requeue_after=30"):
+        with pytest.raises(TypeError, match=f"requeue must be True or False, not {requeue!r}; .* requeue_after=30"):
             Result(requeue=requeue)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"Result has no field 'requeue_afer'. Did you mean 'requeue_after'?"):
         Result(requeue_afer=30)  # type: ignore[call-arg]

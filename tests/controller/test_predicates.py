@@ -100,7 +100,7 @@ def test_a_combination_says_what_it_is_made_of() -> None:
 
 
 def test_rejects_a_predicate_that_is_not_a_function() -> None:
-    with pytest.raises(TypeError, match="a predicate is a function of a Change"):
+    with pytest.raises(TypeError, match="a predicate must be a function of a Change"):
         predicate("generation")  # type: ignore[arg-type]
 
 

@@ -83,13 +83,13 @@ async def test_a_result_sets_the_priority_of_its_requeue(operator: Operator, clo
 
 
 def test_rejects_a_priority_without_a_requeue() -> None:
-    with pytest.raises(ValueError, match=r"priority is that of a requeue: add requeue=True or requeue_after="):
+    with pytest.raises(ValueError, match=r"priority requires a requeue: add requeue=True or requeue_after="):
         Result(priority=5)
-    with pytest.raises(TypeError, match="priority is a whole number, such as 10, not 'high'"):
+    with pytest.raises(TypeError, match="priority must be a whole number, such as 10, not 'high'"):
         Result(requeue=True, priority="high")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("given", [5, lambda: 3])
 def test_rejects_a_priority_that_is_not_a_function_of_an_object(operator: Operator, given: Any) -> None:
-    with pytest.raises(TypeError, match="priority is a function of an object that returns a whole number"):
+    with pytest.raises(TypeError, match="priority must be a function of an object that returns a whole number"):
         operator.reconciles(Thing, priority=given)

@@ -167,7 +167,7 @@ def test_rejects_a_plain_daemon_and_a_second_name(operator: Operator) -> None:
 
 @pytest.mark.parametrize("interval", [0, -1, "often", None])
 def test_rejects_an_invalid_interval(operator: Operator, interval: Any) -> None:
-    with pytest.raises((TypeError, ValueError), match="interval is a length of time, such as 30s"):
+    with pytest.raises((TypeError, ValueError), match="interval must be a duration, such as 30s"):
         operator.every(Thing, interval)
 
 

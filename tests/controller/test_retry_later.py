@@ -129,5 +129,5 @@ async def test_keeps_the_finalizer_of_a_cleanup_that_waits(operator: Operator, c
 
 @pytest.mark.parametrize(("after", "error"), [("soon", ValueError), (-1, ValueError), ([], TypeError)])
 def test_rejects_an_invalid_time(after: Any, error: type[Exception]) -> None:
-    with pytest.raises(error, match=r"after is a length of time, such as 30s"):
+    with pytest.raises(error, match=r"after must be a duration, such as 30s"):
         RetryLater("not yet", after=after)

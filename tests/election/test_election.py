@@ -525,9 +525,9 @@ async def test_missing_rights_are_named_and_waited_for(
     [
         ({"lease_duration": 10}, r"renew_deadline \(10s\) must be shorter than lease_duration \(10s\)"),
         ({"retry_period": 9}, r"retry_period \(9s\) times 1.2 must be shorter than renew_deadline \(10s\)"),
-        ({"retry_period": 0}, "retry_period is a length of time, .* and more than 0, not 0"),
-        ({"renew_deadline": -1}, "renew_deadline is a length of time, .* not -1"),
-        ({"renew_deadline": float("nan")}, "renew_deadline is a length of time, .* not nan"),
+        ({"retry_period": 0}, "retry_period must be a duration, .* and more than 0, not 0"),
+        ({"renew_deadline": -1}, "renew_deadline must be a duration, .* not -1"),
+        ({"renew_deadline": float("nan")}, "renew_deadline must be a duration, .* not nan"),
         ({"lease_duration": 4000}, "lease_duration must be from 1s to 1h, not 1h6m40s"),
         ({"lease_duration": 0.5, "renew_deadline": 0.4}, "lease_duration must be from 1s to 1h, not 500ms"),
         ({"identity": ""}, "an identity cannot be empty"),
@@ -540,7 +540,7 @@ def test_settings_that_cannot_work_are_refused(process: Make, options: dict[str,
 
 
 def test_rejects_a_value_that_is_not_a_duration(process: Make) -> None:
-    with pytest.raises(TypeError, match=r"lease_duration is a length of time, such as 30s, .*, not None"):
+    with pytest.raises(TypeError, match=r"lease_duration must be a duration, such as 30s, .*, not None"):
         process("a").elector(lease_duration=None)
 
 

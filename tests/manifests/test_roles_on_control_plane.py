@@ -266,10 +266,10 @@ async def test_a_verb_that_is_not_declared_is_rejected_before_it_is_sent(
 
         await until(given_up)
     assert failures[0] == (
-        "this program has declared that all it does with configmaps is list, patch, watch; to create as well, add"
-        " 'create' to the verbs= where configmaps is declared"
+        "create of configmaps is not declared: the declared verbs are list, patch, watch. Add 'create' to verbs="
+        " where configmaps is declared"
     )
-    assert [text.partition("; to ")[2].partition(" as well")[0] for text in failures[:5]] == [
+    assert [text.partition(" of configmaps ")[0] for text in failures[:5]] == [
         "create",
         "create",
         "delete",

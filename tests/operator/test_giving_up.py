@@ -109,7 +109,7 @@ async def test_a_released_field_that_does_not_exist_is_an_error_that_names_it(
         await settled(running, await client.create(lent(namespace)))
     assert "replica" in messages[0]
     assert "is inside a list" in messages[1]
-    assert messages[2] == "release is a list of paths: release=['spec.replicas']"
+    assert messages[2] == "release must be a list of paths: release=['spec.replicas']"
 
 
 @pytest.mark.promise("Our own writes", "The last condition can be taken away.")

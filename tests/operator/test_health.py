@@ -130,13 +130,13 @@ async def test_logs_start_and_end_of_a_failing_check_once(
 @pytest.mark.parametrize(
     ("name", "check", "message"),
     [
-        ("a/b", bool, "the name of a check consists of letters, digits"),
-        ("", bool, "the name of a check consists of letters, digits"),
+        ("a/b", bool, "the name of a check must be letters, digits"),
+        ("", bool, "the name of a check must be letters, digits"),
         (5, bool, "the name of a check is a string, such as database, not 5"),
         ("ping", bool, "there is already a check 'ping'"),
         ("caches", bool, "there is already a check 'caches'"),
         ("mine", bool, "there is already a check 'mine'"),
-        ("other", 5, "a check is a function without arguments, not 5"),
+        ("other", 5, "a check must be a function without arguments, not 5"),
     ],
 )
 def test_rejects_invalid_check(name: Any, check: Any, message: str) -> None:

@@ -94,7 +94,7 @@ def test_rejects_invalid_index() -> None:
         operator.indexes(Site, "owner")
     with pytest.raises(TypeError, match="the name of an index of Site is a string, such as by-owner, not 5"):
         operator.indexes(Site, 5)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"'host' of Site is a function of an object, not 'spec\.host'"):
+    with pytest.raises(TypeError, match=r"'host' of Site must be a function of an object, not 'spec\.host'"):
         operator.indexes(Site, "host")("spec.host")  # type: ignore[arg-type]
 
     async def later(found: Site) -> str:

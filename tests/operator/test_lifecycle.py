@@ -162,7 +162,7 @@ async def test_counts_interrupted_reconciles(client: Client, namespace: str) -> 
 
 
 def test_rejects_unknown_stage() -> None:
-    with pytest.raises(ValueError, match="stage is one of webhooks, others, leader, not 'caches'"):
+    with pytest.raises(ValueError, match="stage must be one of webhooks, others, leader, not 'caches'"):
         Operator("mine").attach(noting("others", []), stage="caches")  # type: ignore[arg-type]
 
 

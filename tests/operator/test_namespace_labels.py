@@ -182,5 +182,5 @@ def test_namespaces_and_labels_exclude_each_other() -> None:
 
 @pytest.mark.parametrize("given", ["", "a in", 3, {"a": 1}])
 def test_rejects_what_is_not_a_label_selector(given: object) -> None:
-    with pytest.raises(SettingError, match="namespace_labels is a label selector"):
+    with pytest.raises(SettingError, match="namespace_labels must be a label selector"):
         Operator("market", namespace_labels=given)  # type: ignore[arg-type]

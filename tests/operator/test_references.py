@@ -112,7 +112,7 @@ def test_references_of_an_object() -> None:
     assert references(["a", ObjectKey("other", "b")]) == ["default/a", "other/b"]
     assert references(ObjectKey("other", "b")) == ["other/b"]
     assert references("north", Zone) == ["north"]
-    with pytest.raises(TypeError, match="referenced_by returns names, ObjectKeys or None, not 5"):
+    with pytest.raises(TypeError, match="referenced_by must return names, ObjectKeys or None, not 5"):
         references([5])
     zone = Zone(metadata=meta.ObjectMeta(name="north"), spec=GateSpec())
     with pytest.raises(TypeError, match=r"has no namespace, and Secret 'a' needs one: return ObjectKey\(namespace"):
@@ -127,7 +127,9 @@ def test_takes_either_a_map_function_or_a_reference(options: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("given", [5, lambda: None])
 def test_rejects_a_reference_that_is_not_a_function_of_an_object(given: Any) -> None:
-    with pytest.raises(TypeError, match="referenced_by is a function from an object of the reconciled kind to names"):
+    with pytest.raises(
+        TypeError, match="referenced_by must be a function from an object of the reconciled kind to names"
+    ):
         Watch(core.Secret, referenced_by=given)
 
 

@@ -101,14 +101,14 @@ def test_durations_are_numbers_timedeltas_or_strings(given: Any, seconds: float)
 
 @pytest.mark.parametrize("given", ["30x", "s30", "1m 30s", "", "-5s", -5, float("nan"), float("inf"), True, None, [5]])
 def test_rejects_invalid_duration_with_examples(given: Any) -> None:
-    with pytest.raises(SettingError, match="grace is a length of time, such as 30s, 1m30s, 500ms, or a number"):
+    with pytest.raises(SettingError, match="grace must be a duration, such as 30s, 1m30s, 500ms, or a number"):
         Operator("mine", grace=given)
 
 
 def test_only_some_durations_may_be_zero() -> None:
     assert Operator("mine", grace=0).settings.grace == 0
     assert Operator("mine", resync=0).settings.resync is None
-    with pytest.raises(SettingError, match=r"sync_timeout is .*, and more than 0, not 0"):
+    with pytest.raises(SettingError, match=r"sync_timeout must be .*, and more than 0, not 0"):
         Operator("mine", sync_timeout=0)
 
 
@@ -116,24 +116,29 @@ def test_only_some_durations_may_be_zero() -> None:
 @pytest.mark.parametrize(
     ("variable", "text", "message"),
     [
-        ("KUBEWRIGHT_LOG_LEVEL", "inof", "KUBEWRIGHT_LOG_LEVEL is one of debug, info, warning, error, not 'inof'"),
-        ("KUBEWRIGHT_LOG_FORMAT", "xml", "KUBEWRIGHT_LOG_FORMAT is one of pretty, json, not 'xml'"),
-        ("KUBEWRIGHT_LEADER_ELECT", "maybe", "is one of true, yes, on, 1, false, no, off, 0, not 'maybe'"),
-        ("KUBEWRIGHT_CONCURRENCY", "many", "KUBEWRIGHT_CONCURRENCY is a whole number, at least 1, not 'many'"),
-        ("KUBEWRIGHT_CONCURRENCY", "0", "KUBEWRIGHT_CONCURRENCY is a whole number, at least 1, not 0"),
+        ("KUBEWRIGHT_LOG_LEVEL", "inof", "KUBEWRIGHT_LOG_LEVEL must be one of debug, info, warning, error, not 'inof'"),
+        ("KUBEWRIGHT_LOG_FORMAT", "xml", "KUBEWRIGHT_LOG_FORMAT must be one of pretty, json, not 'xml'"),
+        ("KUBEWRIGHT_LEADER_ELECT", "maybe", "must be one of true, yes, on, 1, false, no, off, 0, not 'maybe'"),
+        ("KUBEWRIGHT_CONCURRENCY", "many", "KUBEWRIGHT_CONCURRENCY must be a whole number, at least 1, not 'many'"),
+        ("KUBEWRIGHT_CONCURRENCY", "0", "KUBEWRIGHT_CONCURRENCY must be a whole number, at least 1, not 0"),
         (
             "KUBEWRIGHT_NAMESPACES",
             "a,B",
-            "a list of namespaces, whose names are lower case letters, digits and '-', not",
+            "a list of namespace names (lower case letters, digits and '-'), not",
         ),
         (
             "KUBEWRIGHT_LEASE_NAME",
             "My_Lease",
-            "KUBEWRIGHT_LEASE_NAME is the name of an object: lower case letters, digits, '-' and '.', not 'My_Lease'",
+            "KUBEWRIGHT_LEASE_NAME must be the name of an object: lower case letters, digits, '-' and '.', not"
+            " 'My_Lease'",
         ),
-        ("KUBEWRIGHT_LEASE_NAME", "a..b", "is the name of an object"),
-        ("KUBEWRIGHT_LEASE_NAMESPACE", "a.b", "is the name of a namespace: lower case letters, digits and '-', not"),
-        ("KUBEWRIGHT_HEALTH_BIND", "here", "KUBEWRIGHT_HEALTH_BIND is an address to listen at, such as 8081"),
+        ("KUBEWRIGHT_LEASE_NAME", "a..b", "must be the name of an object"),
+        (
+            "KUBEWRIGHT_LEASE_NAMESPACE",
+            "a.b",
+            "must be the name of a namespace: lower case letters, digits and '-', not",
+        ),
+        ("KUBEWRIGHT_HEALTH_BIND", "here", "KUBEWRIGHT_HEALTH_BIND must be an address to listen at, such as 8081"),
     ],
 )
 def test_a_wrong_value_of_a_variable_names_the_variable_and_what_is_valid(
@@ -190,7 +195,7 @@ def test_a_port_alone_may_be_a_number() -> None:
     "given", ["65536", "x", "::1:8081", "a b:1", "http://x:1", "1.2.3.4", "[x]:1", 65536, -1, True, 80.5]
 )
 def test_rejects_invalid_address(given: Any) -> None:
-    with pytest.raises(SettingError, match="health_bind is an address to listen at"):
+    with pytest.raises(SettingError, match="health_bind must be an address to listen at"):
         Operator("mine", health_bind=given)
 
 

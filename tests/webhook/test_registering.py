@@ -84,7 +84,7 @@ def test_a_typo_in_an_option_fails_with_the_valid_names(operator: kw.Operator) -
     [
         ({"failure_policy": "ignore"}, "failure_policy of validates must be one of Fail, Ignore, not 'ignore'"),
         ({"side_effects": "Some"}, "side_effects of validates must be one of None, NoneOnDryRun, not 'Some'"),
-        ({"timeout": "soon"}, "timeout of validates is a length of time, such as 30s, .* not 'soon'"),
+        ({"timeout": "soon"}, "timeout of validates must be a duration, such as 30s, .* not 'soon'"),
         ({"match_conditions": ["true"]}, "match_conditions of validates are CEL expressions by name: .*, not .'true'."),
         ({"namespace_selector": "a=b"}, "namespace_selector of validates are labels, .*, not 'a=b'"),
         (

@@ -35,5 +35,5 @@ def selector_of(labels: Labels | None) -> Selector | None:
         selector = Selector.from_labels(labels)
     else:
         given = type(labels).__name__
-        raise TypeError(f'labels is a label selector, such as "app=web" or {{"app": "web"}}, not {given}')
+        raise TypeError(f'labels must be a label selector, such as "app=web" or {{"app": "web"}}, not {given}')
     return None if selector is None or selector.selects_everything else selector

@@ -260,7 +260,7 @@ class Controller(ControllerView[R]):
                     queue.add_after(key, 1.0)
                     run = run or self._begin(key, record, attempt=1)
                     with suppress_logging_errors():
-                        message = "the next step for the key could not be decided; retrying in 1s: %s"
+                        message = "cannot schedule the next reconcile; retrying in 1s: %s"
                         self._reports.failed(run, error, message, error_text(error))
                     run.failed(error)
                     ending = "error"

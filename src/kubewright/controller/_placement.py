@@ -25,7 +25,7 @@ def placed(obj: O, owner: ObjectKey, owner_name: str) -> O:
     if meta.namespace and not info.namespaced:
         raise ValueError(f"{obj} cannot be in a namespace: {info} is cluster-scoped. Leave metadata.namespace out")
     if info.namespaced and not namespace:
-        raise ValueError(f"{obj} needs a namespace: {owner_name} has none to share. Set metadata.namespace")
+        raise ValueError(f"{obj} needs a namespace, and {owner_name} is cluster-scoped. Set metadata.namespace")
     copied = msgspec.structs.replace(meta, namespace=namespace, owner_references=list(meta.owner_references))
     copied.remember(meta.origin)
     return msgspec.structs.replace(obj, metadata=copied)

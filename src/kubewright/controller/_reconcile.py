@@ -78,15 +78,15 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, metaclass=ExplainingStru
     def __post_init__(self) -> None:
         requeue: object = self.requeue
         if not isinstance(requeue, bool):
-            raise TypeError(f"requeue is True or False, not {requeue!r}; to come back after a time, requeue_after=30")
+            raise TypeError(f"requeue must be True or False, not {requeue!r}; for a delay, use requeue_after=30")
         if self.requeue_after is not None:
             check_duration("requeue_after", self.requeue_after)
         if self.priority is None:
             return
         if isinstance(self.priority, bool) or not isinstance(self.priority, int):
-            raise TypeError(f"priority is a whole number, such as 10, not {self.priority!r}")
+            raise TypeError(f"priority must be a whole number, such as 10, not {self.priority!r}")
         if not requeue and self.requeue_after is None:
-            raise ValueError("priority is that of a requeue: add requeue=True or requeue_after=")
+            raise ValueError("priority requires a requeue: add requeue=True or requeue_after=")
 
     @property
     def delay(self) -> float:

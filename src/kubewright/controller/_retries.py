@@ -86,7 +86,7 @@ class Retries:
         key, queue = run.key, self._queue
         if self._lost_leadership(error):
             queue.forget(key)  # the next leader lists everything again
-            log_for(run).warning("the reconcile was stopped before its end: %s", error)
+            log_for(run).warning("reconcile interrupted, because this replica no longer leads: %s", error)
             return
         if isinstance(error, ReconcileTimeout):
             self._stats.timeouts += 1

@@ -45,7 +45,7 @@ def passes(predicate: Predicate | None, change: Change[Any]) -> bool:
     except BaseException as error:
         if has_to_pass(error):
             raise
-        logger.exception("predicate %s failed for %s; the change counts", predicate, change.key)
+        logger.exception("predicate %s failed for %s; treating the change as a match", predicate, change.key)
         return True
 
 
@@ -100,7 +100,7 @@ def from_watched(watch: Watch[Any], reader: Reader, enqueue: Enqueue) -> Callabl
                 keys.update((watch.key(key), None) for key in found)
             except DecodeError as error:
                 if snapshot is change.new:  # the old state was logged when it was new
-                    logger.warning("a change cannot be mapped to what depends on it: %s", error)
+                    logger.warning("cannot map a change to the keys that depend on it: %s", error)
             except BaseException as error:
                 if has_to_pass(error):
                     raise
@@ -123,7 +123,7 @@ async def from_trigger(trigger: Trigger, info: ResourceInfo, enqueue: Enqueue, c
         try:
             key = key_of_kind(info, value)
         except (TypeError, ValueError) as error:
-            logger.error("external trigger %r named no key: %s", trigger, error)
+            logger.error("external trigger %r returned an invalid key: %s", trigger, error)
         else:
             enqueue(key, "external", 0, None, None)
 

@@ -152,7 +152,7 @@ class Running(Killable):
         await self.webhooks.serve(client, self._stack)
         await self._enter("webhooks")
         if self._check_server:
-            logger.info("operator %s works with %s", operator.name, connected.host)
+            logger.info("operator %s connects to %s", operator.name, connected.host)
             await check_connection(client, settings.sync_timeout)
         if self._install_crds:
             await define_kinds(

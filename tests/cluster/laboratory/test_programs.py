@@ -231,7 +231,7 @@ def test_rejects_invariants_that_cannot_be_checked() -> None:
 
     async def never_two_primaries(world: kw.World) -> None: ...
 
-    with pytest.raises(TypeError, match="an invariant is a plain function"):
+    with pytest.raises(TypeError, match="an invariant must be a plain function"):
         operator.invariant(never_two_primaries)
     with pytest.raises(ValueError, match="there is already an invariant 'never_two_primaries'"):
         operator.invariant(operator.invariants["never_two_primaries"])

@@ -172,7 +172,7 @@ def _attach_console(operator: Operator, bind: str, urls: tuple[str, ...], oidc: 
     try:
         host, port = split_address(bind)
     except InvalidValue as error:
-        raise click.UsageError(f"--console-bind is {error}, not {bind!r}") from None
+        raise click.UsageError(f"--console-bind must be {error}, not {bind!r}") from None
     if not console_installed():
         raise click.ClickException(MISSING)
     from kubewright.console import attach_console

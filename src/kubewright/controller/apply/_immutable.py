@@ -46,7 +46,7 @@ _MUTABLE: Final = re.compile(r"[`']([\w.\[\]*]+)[`']|\b([a-z]\w*(?:\.\w+)+)\b")
 def check_immutable(given: object) -> None:
     """Raises ValueError for an unknown policy."""
     if given not in _POLICIES:
-        raise ValueError(f"immutable is one of {', '.join(map(repr, _POLICIES))}, not {given!r}")
+        raise ValueError(f"immutable must be one of {', '.join(map(repr, _POLICIES))}, not {given!r}")
 
 
 def immutable_fields(error: Invalid, requested: Any, stored: bytes) -> tuple[str, ...]:

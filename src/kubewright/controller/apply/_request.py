@@ -62,7 +62,7 @@ class ApplyRequest(Redacted, msgspec.Struct, Generic[R], frozen=True):
     def absent(self, paths: Sequence[str]) -> list[str]:
         """Returns the paths (`spec.replicas`) that are not requested. Raises TypeError for an unknown field."""
         if isinstance(paths, str):
-            raise TypeError(f"release is a list of paths: release=[{paths!r}]")
+            raise TypeError(f"release must be a list of paths: release=[{paths!r}]")
         return [path for path in paths if not self._has(path)]
 
     def _has(self, path: str) -> bool:

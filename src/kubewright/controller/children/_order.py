@@ -52,9 +52,9 @@ class Child(Generic[O]):
         self.after = (after,) if isinstance(after, Object) else tuple(after)
         for one in self.after:
             if not isinstance(one, Object):
-                raise TypeError(f"after takes objects of the same set, not {one!r}")
+                raise TypeError(f"after must name objects of the same set, not {one!r}")
         if ready is not None and not callable(ready):
-            raise TypeError(f"ready is a function of the object's current state, not {ready!r}")
+            raise TypeError(f"ready must be a function of the object's current state, not {ready!r}")
         self.ready = ready
         self.owned = owned
         self.options: dict[str, Any] = {

@@ -115,7 +115,7 @@ def check_cache(
     """Checks the cache options of a declaration. The errors name the declaration and the option."""
     for name, switch in (("metadata_only", metadata_only), ("optional", optional)):
         if switch is not None and not isinstance(switch, bool):
-            raise TypeError(f"{what}: {name} is True or False, not {switch!r}")
+            raise TypeError(f"{what}: {name} must be True or False, not {switch!r}")
     if metadata_only and transform is not None:
         raise ValueError(f"{what}: metadata_only leaves nothing to transform: leave out one of the two")
     options = CacheOptions.of(
@@ -133,7 +133,7 @@ def check_cache(
 def _check_fields(what: str, given: Fields | None) -> Fields | None:
     if given is not None and not isinstance(given, str | FieldSelector) and not is_string_mapping(given):
         raise TypeError(
-            f'{what}: fields is a field selector, such as "metadata.name=web" or {{"metadata.name": "web"}},'
+            f'{what}: fields must be a field selector, such as "metadata.name=web" or {{"metadata.name": "web"}},'
             f" not {given!r}"
         )
     if isinstance(given, str):
@@ -158,8 +158,8 @@ def _check_transform(what: str, given: Transform | None) -> Transform | None:
     function: Any = given
     if function is not None and (not callable(function) or not can_take(function, 1) or is_async(function)):
         raise TypeError(
-            f"{what}: transform is a plain function from bytes to bytes, such as transform_json(function), not"
-            f" {name_of(function) if callable(function) else repr(function)}"
+            f"{what}: transform must be a plain function from bytes to bytes, such as transform_json(function),"
+            f" not {name_of(function) if callable(function) else repr(function)}"
         )
     return given
 

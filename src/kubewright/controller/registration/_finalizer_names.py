@@ -20,8 +20,8 @@ def finalizer_name(info: ResourceInfo, operator: str, name: str | None) -> str:
     if name is None:
         if "." not in info.group:
             raise ValueError(
-                f"the group of {info} is not yours to name a finalizer after: "
-                f'give it a name under your own domain, finalizes({info.kind}, name="example.com/{operator}")'
+                f"the finalizer of {info} needs a name, because its group is not a domain of yours: "
+                f'finalizes({info.kind}, name="example.com/{operator}")'
             )
         name = f"{info.group}/{operator}"
     if not _NAME.fullmatch(check_string(f"finalizes({info.kind}): name", name, "example.com/cleanup")):

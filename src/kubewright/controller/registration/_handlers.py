@@ -80,9 +80,9 @@ def check_handler(function: Any, kind: type[Object], *, by_key: bool = True) -> 
         )
     check_keywords(name, signature)
     if is_generator(function):
-        raise TypeError(f"{name} has a yield, so calling it would run nothing: let it return None or a Result")
+        raise TypeError(f"{name} has a yield, so a call would not run it: return None or a Result instead")
     if _is_context(parameters[0].annotation):
-        raise TypeError(f"{name} takes the context first: the object comes first, {_shape(name, kind)}")
+        raise TypeError(f"{name} has its parameters in the wrong order: the object comes first, {_shape(name, kind)}")
     blocking = not is_async(function)
     takes_key = _check_subject(name, parameters[0].annotation, kind)
     if takes_key and not by_key:
@@ -110,7 +110,7 @@ def _check_class(cls: type, kind: type[Object]) -> None:
         inspect.signature(cls).bind()
     except TypeError as error:
         raise TypeError(
-            f"{cls.__name__} cannot be made without arguments ({error}): hand in an instance instead,"
+            f"{cls.__name__} cannot be instantiated without arguments ({error}): pass an instance instead,"
             f" operator.reconciles({kind.__name__})({cls.__name__}(...))"
         ) from None
     except ValueError:  # a class without a known signature
@@ -145,7 +145,7 @@ def _check_subject(name: str, annotation: Any, kind: type[Object]) -> bool:
         return True
     if isinstance(annotation, type) and issubclass(annotation, Object) and not issubclass(kind, annotation):
         raise TypeError(
-            f"{name} takes a {annotation.__name__}, but is handed in for {kind.__name__}:"
+            f"{name} takes a {annotation.__name__}, but is registered for {kind.__name__}:"
             " annotate it with that, or with ObjectKey for the key alone"
         )
     return False

@@ -209,7 +209,7 @@ class Watch(Generic[R]):
         if isinstance(given, ObjectKey):
             return given
         if not isinstance(given, str):
-            raise TypeError(f"referenced_by returns names, ObjectKeys or None, not {given!r}")
+            raise TypeError(f"referenced_by must return names, ObjectKeys or None, not {given!r}")
         namespace = obj.metadata.namespace if self.info.namespaced else ""
         if self.info.namespaced and not namespace:
             raise TypeError(
@@ -227,7 +227,7 @@ class Watch(Generic[R]):
 
 def _with_reader(function: MapFunction[R]) -> Callable[[R, Reader], Keys]:
     if not callable(function):
-        raise TypeError(f"map is a function from an object to keys, not {function!r}")
+        raise TypeError(f"map must be a function from an object to keys, not {function!r}")
     if not can_take(function, 1) and not can_take(function, 2):
         raise TypeError(f"map is a function of an object, or of an object and a Reader; {name_of(function)} is neither")
     if is_async(function):
@@ -243,7 +243,7 @@ def _check_reference(given: ReferenceFunction) -> ReferenceFunction:
     function: Any = given
     if not callable(function) or not can_take(function, 1):
         raise TypeError(
-            "referenced_by is a function from an object of the reconciled kind to names:"
+            "referenced_by must be a function from an object of the reconciled kind to names:"
             f" lambda bucket: bucket.spec.secret_name, not {function!r}"
         )
     if is_async(function):

@@ -21,7 +21,9 @@ def check_kind(kind: object, what: str) -> ResourceInfo:
 def check_labels(what: str, given: Any) -> Labels | None:
     """Checks `labels=`: a label selector."""
     if given is not None and not isinstance(given, str | Selector) and not is_string_mapping(given):
-        raise TypeError(f'{what}: labels is a label selector, such as "app=web" or {{"app": "web"}}, not {given!r}')
+        raise TypeError(
+            f'{what}: labels must be a label selector, such as "app=web" or {{"app": "web"}}, not {given!r}'
+        )
     try:
         selector_of(given)
     except SelectorError as error:

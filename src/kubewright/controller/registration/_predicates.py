@@ -37,7 +37,7 @@ class Predicate:
 
     def __init__(self, function: PredicateFunction, name: str | None = None) -> None:
         if not callable(function):
-            raise TypeError(f"a predicate is a function of a Change that returns a bool, not {function!r}")
+            raise TypeError(f"a predicate must be a function of a Change that returns a bool, not {function!r}")
         if not can_take(function, 1):
             raise TypeError(f"the predicate {name_of(function)} must take one argument, the Change")
         if is_async(function):

@@ -149,7 +149,8 @@ def check_priority(given: PriorityFunction[R] | None) -> PriorityFunction[R] | N
         return None
     if not callable(function) or not can_take(function, 1):
         raise TypeError(
-            f"priority is a function of an object that returns a whole number: lambda obj: obj.spec.tier, not {given!r}"
+            "priority must be a function of an object that returns a whole number: lambda obj: obj.spec.tier,"
+            f" not {given!r}"
         )
     if is_async(function):
         raise TypeError(f"the priority function {name_of(function)} is async: make it a plain def, which must not wait")
@@ -160,7 +161,7 @@ def check_concurrency(given: int) -> int:
     """Checks `concurrency=`."""
     number: object = given
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise ValueError(f"concurrency is the number of reconciles at a time, at least 1, not {given!r}")
+        raise ValueError(f"concurrency must be the number of reconciles at a time, at least 1, not {given!r}")
     return given
 
 
@@ -185,7 +186,7 @@ def check_rate_limiter(given: RateLimiterFactory | RateLimiter[ObjectKey] | None
         return lambda: limiter
     if not callable(limiter) or (is_class and not limits) or is_async(limiter):
         raise TypeError(
-            f"rate_limiter is a rate limiter, such as {_LIMITER}, or a function that makes one, not {given!r}"
+            f"rate_limiter must be a rate limiter, such as {_LIMITER}, or a function that makes one, not {given!r}"
         )
     if not can_take(limiter, 0):
         raise TypeError(f"rate_limiter: {name_of(limiter)} needs arguments: pass an instance, such as {_LIMITER}")

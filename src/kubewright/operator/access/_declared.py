@@ -85,8 +85,8 @@ class DeclaredAccess:
             wanted = f"{verb} {part}" if part else verb
             declared = ", ".join(sorted(f"{v} {r.partition('/')[2]}".strip() for r, v in allowed))
             raise NotDeclared(
-                f"this program has declared that all it does with {plural} is {declared}; to {wanted} as well, add"
-                f" {wanted!r} to the verbs= where {plural} is declared"
+                f"{wanted} of {plural} is not declared: the declared verbs are {declared}. Add {wanted!r} to verbs="
+                f" where {plural} is declared"
             )
 
     def observed(self, request: Request, status: int) -> None:

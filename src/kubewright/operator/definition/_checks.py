@@ -32,16 +32,16 @@ _NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 def check_health_check(name: str, check: Check, taken: Mapping[str, Check]) -> None:
     """Raises for a name that cannot be part of a path or is in use, and for a check that is not a function."""
     if not _NAME.fullmatch(check_string("the name of a check", name, "database")):
-        raise ValueError(f"the name of a check consists of letters, digits, '-', '_' and '.', not {name!r}")
+        raise ValueError(f"the name of a check must be letters, digits, '-', '_' and '.', not {name!r}")
     if name in taken or name in BUILT_IN_CHECKS:
         raise ValueError(f"there is already a check {name!r}: use another name")
     if not callable(check):
-        raise TypeError(f"a check is a function without arguments, not {check!r}")
+        raise TypeError(f"a check must be a function without arguments, not {check!r}")
 
 
 def check_page_path(path: str, taken: Collection[str]) -> None:
     """Raises for a path that cannot be served or is in use."""
     if not _PATH.fullmatch(check_string("the path of a page", path, "/status")):
-        raise ValueError(f"the path of a page is like /status, without a slash at the end, not {path!r}")
+        raise ValueError(f"the path of a page must begin with / and not end with it, such as /status, not {path!r}")
     if path in taken or path.split("/")[1] in _BUILT_IN_PAGES:
         raise ValueError(f"there is already a page {path!r}: use another path")

@@ -38,7 +38,7 @@ class ComponentRegistration:
         """
         module, colon, name = check_string("the name of an extension", extension, "fleet.ui:fleet").partition(":")
         if not colon or not name.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
-            raise ValueError(f"the name of an extension is module:name, such as fleet.ui:fleet, not {extension!r}")
+            raise ValueError(f"the name of an extension must be module:name, such as fleet.ui:fleet, not {extension!r}")
         if extension not in self.console_extensions:
             self.console_extensions.append(extension)
 

@@ -191,7 +191,7 @@ class ControllerRegistration(RepeatingRegistration):
         def register(function: IndexFunction[R]) -> IndexFunction[R]:
             what = f"the index {name!r} of {info.kind}"
             if not callable(function):
-                raise TypeError(f"{what} is a function of an object, not {function!r}")
+                raise TypeError(f"{what} must be a function of an object, not {function!r}")
             if not can_take(function, 1):
                 raise TypeError(f"{what}: {name_of(function)} must take one argument, the object")
             if is_async(function):

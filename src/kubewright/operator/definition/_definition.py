@@ -45,7 +45,7 @@ class OperatorDefinition(ControllerRegistration, WebhookRegistration, ComponentR
         self.clock = check_clock(clock)
         self.rng = rng
         if external_calls is not None and external_calls not in get_args(ExternalCalls):
-            raise ValueError(f'external_calls is "none" or "provided", not {external_calls!r}')
+            raise ValueError(f'external_calls must be "none" or "provided", not {external_calls!r}')
         self.external_calls = external_calls
         self.metrics = Metrics()
         self.has_roles = True

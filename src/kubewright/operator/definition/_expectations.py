@@ -90,7 +90,7 @@ class ExpectationRegistration:
         """
         given: object = check
         if not callable(given) or inspect.iscoroutinefunction(given):
-            raise TypeError(f"an invariant is a plain function with one argument, the world; not {check!r}")
+            raise TypeError(f"an invariant must be a plain function with one argument, the world, not {check!r}")
         name: str = getattr(check, "__name__", repr(check))
         if name in self.invariants:
             raise ValueError(f"there is already an invariant {name!r}: use another name")

@@ -25,7 +25,7 @@ STAGES: Final[tuple[Stage, ...]] = get_args(Stage)
 def check_stage(stage: str) -> None:
     """Raises ValueError for an unknown stage."""
     if stage not in STAGES:
-        raise ValueError(f"stage is one of {', '.join(STAGES)}, not {stage!r}")
+        raise ValueError(f"stage must be one of {', '.join(STAGES)}, not {stage!r}")
 
 
 def check_component(component: object) -> None:

@@ -153,6 +153,6 @@ class HttpServer:
                 try:
                     return await handler(PageRequest(path[len(known) :].rstrip("/"), parameters, headers))
                 except Exception:
-                    logger.exception("the page %s failed", known)
+                    logger.exception("page %s raised an exception", known)
                     return Page(b"internal server error\n", 500)
         return Page(b"not found\n", 404)

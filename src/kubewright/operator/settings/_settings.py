@@ -278,7 +278,7 @@ class Setting(msgspec.Struct, frozen=True):
         except values.InvalidValue as error:
             # A repeatable flag arrives as a tuple; the user wrote its items.
             shown = ", ".join(map(repr, given)) if isinstance(given, tuple) else repr(given)
-            raise SettingError(f"{where} is {error}, not {shown}") from None
+            raise SettingError(f"{where} must be {error}, not {shown}") from None
 
 
 SETTINGS: Mapping[str, Setting] = {

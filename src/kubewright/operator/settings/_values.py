@@ -54,7 +54,7 @@ def _names(given: object) -> tuple[str, ...]:
         raise InvalidValue("a list of namespaces, [...]")
     for name in given:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise InvalidValue("a list of namespaces, whose names are lower case letters, digits and '-'")
+            raise InvalidValue("a list of namespace names (lower case letters, digits and '-')")
     return tuple(given)
 
 
