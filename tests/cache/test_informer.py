@@ -249,7 +249,7 @@ async def test_an_index_can_be_added_later_and_only_one_way(
         assert [obj.metadata.name for obj in informer.lister.by_index("late", "x")] == ["a"]
         assert "shop/b" in caplog.text
         assert "not this one" in caplog.text
-        with pytest.raises(ValueError, match="there is an index 'late' already"):
+        with pytest.raises(ValueError, match="the index 'late' already exists"):
             informer.add_index("late", lambda obj: [])
 
 
@@ -507,7 +507,7 @@ async def test_informer_can_run_again_and_continues_where_it_was() -> None:
     informer = informer_of(server, clock)
     async with informer:
         await clock.settled()
-        with pytest.raises(RuntimeError, match="is running already"):
+        with pytest.raises(RuntimeError, match="is already running"):
             await informer.run()
     assert informer.health.state == "stopped"
     server.delete("shop", "a")

@@ -59,7 +59,7 @@ KINDS = {
     "Operator": "its module operator.py would not work",
     "Class": "its module class.py would not work",
     "None": "its module none.py would not work",
-    "Ctx": "the generated code uses that name otherwise",
+    "Ctx": "the generated code uses that name for something else",
 }
 
 

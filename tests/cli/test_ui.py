@@ -134,7 +134,7 @@ def test_reports_an_unreachable_cluster(tmp_path: Path, capsys: pytest.CaptureFi
         (["--url", "console.example.com"], "is not an address such as https://console.example.com"),
         (["--kind", "Foo"], "is not a kind such as example.com/foos"),
         (["--namespace", "Shop"], "is not the name of a namespace"),
-        (["--tls-key", __file__], "--tls-certificate and --tls-key belong together"),
+        (["--tls-key", __file__], "--tls-certificate and --tls-key require each other"),
         (["--viewer-server-ca", __file__], "--viewer-server-ca requires --viewer-server"),
         (["--image", "a"], "--image requires --manifests"),
         (["--secrets"], "--secrets requires --manifests"),

@@ -96,7 +96,7 @@ async def test_prints_json(address: str, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["ConfigMap/other"], 1, "knows no ConfigMap default/other"),
+        (["ConfigMap/other"], 1, "has no record of ConfigMap default/other"),
         (["ConfigMp/good"], 2, "did you mean ConfigMap?"),
         (["Pod/good"], 2, "it reconciles ConfigMap"),
         (["good"], 2, "name the object as KIND/NAME"),

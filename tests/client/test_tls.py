@@ -322,7 +322,7 @@ class TestClientCertificate:
             replace(certificate_file, certificate)
             await clock.advance(1)
             assert await authenticator.identity() is first
-            assert "do not belong together; the previous one stays in use" in caplog.text
+            assert "do not match; the previous one stays in use" in caplog.text
             replace(key_file, key)
             await clock.advance(1)
             second = await authenticator.identity()
@@ -357,7 +357,7 @@ class TestClientCertificate:
         [
             (
                 lambda pair, other: (pair[0], other[1]),
-                "the client certificate and key of user 'jane' do not belong together",
+                "the client certificate and key of user 'jane' do not match",
             ),
             (lambda pair, _: (pair[0], b"s3cret"), "the client certificate and key of user 'jane' are not valid PEM"),
             (lambda pair, _: (b"", pair[1]), "the client certificate and key of user 'jane' are not valid PEM"),
@@ -437,7 +437,7 @@ async def test_a_plugin_that_reads_a_pair_while_it_is_replaced_fails_no_request(
         answers(new, old_key, hour=13)
         await clock.advance(3580)
         assert await authenticator.identity() is first
-        assert "do not belong together; the credential of its last run stays in use until it expires" in caplog.text
+        assert "do not match; the credential of its last run stays in use until it expires" in caplog.text
         answers(new, new_key, hour=13)
         await clock.advance(10)
         assert await greet(port, await authenticator.identity()) == "new"

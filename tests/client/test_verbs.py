@@ -211,7 +211,9 @@ async def test_rejects_invalid_objects_and_patches_without_their_content(client:
     with pytest.raises(TypeError, match=r"^expected an object, such as core\.ConfigMap\(.*\), not a dict$"):
         await unchecked.delete(secret)
     for patch, given in ((secret, "a dict"), ([secret], "a list"), (MergePatch, "the class MergePatch")):
-        expected = rf"^a patch is a MergePatch, a JsonPatch or a StrategicPatch, such as MergePatch\(.*\), not {given}$"
+        expected = (
+            rf"^a patch must be a MergePatch, a JsonPatch or a StrategicPatch, such as MergePatch\(.*\), not {given}$"
+        )
         with pytest.raises(TypeError, match=expected):
             await unchecked.patch(core.Secret, "s", patch, namespace)
 
@@ -396,7 +398,7 @@ async def test_raw_requests_and_streams(client: Client, namespace: str) -> None:
     assert b'"items":[]' in raw
     with pytest.raises(NotFound):
         await client.request("GET", "/nothing")
-    with pytest.raises(ValueError, match="a path begins with /"):
+    with pytest.raises(ValueError, match="a path must begin with /"):
         await client.request("GET", "api")
 
 

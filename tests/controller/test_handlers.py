@@ -329,7 +329,7 @@ def test_a_finalizer_is_named_after_the_group_and_the_operator_unless_the_group_
     operator.finalizes(Thing)(clean)
     [registration] = operator.registrations()
     assert [name for name, _ in registration.finalizers] == ["example.com/thing-operator"]
-    with pytest.raises(ValueError, match="under your own domain"):
+    with pytest.raises(ValueError, match="needs a name, because its group is not a domain of yours"):
         operator.finalizes(core.ConfigMap)
     with pytest.raises(ValueError, match="must be a name under a domain"):
         operator.finalizes(Thing, name="cleanup")

@@ -80,9 +80,9 @@ def test_rejects_invalid_form() -> None:
         kw.Form([kw.FormSection("A", [".spec.team"]), kw.FormSection("B", [".spec.team"])])
     with pytest.raises(ValueError, match="both initial and newest"):
         kw.Form(initial={".spec.version": "17"}, newest=[".spec.version"])
-    with pytest.raises(ValueError, match="confirm_deletion of Form is 'name' or 'namespace/name', not 'uid'"):
+    with pytest.raises(ValueError, match="confirm_deletion of Form must be 'name' or 'namespace/name', not 'uid'"):
         kw.Form(confirm_deletion="uid")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="newest of Form is a tuple"):
+    with pytest.raises(TypeError, match="newest of Form must be a tuple"):
         kw.Form(newest=".spec.version")
     with pytest.raises(TypeError, match="fields of FormSection 'A' are paths"):
         kw.FormSection("A", ".spec.team")

@@ -347,7 +347,7 @@ async def test_full_queue_drops_events_and_logs_their_number(caplog: pytest.LogC
     )
     for number in range(1_010):
         recorder.record(config_map(), "Synced", f"message {number}")
-    assert "the queue of events is full" in caplog.text
+    assert "the event queue is full" in caplog.text
     assert (recorder.stats.waiting, recorder.stats.dropped) == (1_000, {"line_full": 10})
     async with recorder:
         await clock.run(recorder.flush(), limit=10**6)

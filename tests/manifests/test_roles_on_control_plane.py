@@ -269,7 +269,7 @@ async def test_a_verb_that_is_not_declared_is_rejected_before_it_is_sent(
         "create of configmaps is not declared: the declared verbs are list, patch, watch. Add 'create' to verbs="
         " where configmaps is declared"
     )
-    assert [text.partition(" of configmaps ")[0] for text in failures[:5]] == [
+    assert [text.partition(" of ")[0] for text in failures[:5]] == [
         "create",
         "create",
         "delete",

@@ -222,7 +222,7 @@ async def test_debug_pages_answer_in_json(operator: Operator, clock: VirtualCloc
         assert (status, content["lastError"]) == (200, "TerminalError: no such bank")
         assert ask("/objects/thing/default/three") == (
             404,
-            {"error": "controller 'thing' knows no object default/three"},
+            {"error": "controller 'thing' has no record of object default/three"},
         )
         assert ask("/objects/gadget/one") == (
             404,

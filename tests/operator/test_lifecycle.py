@@ -136,9 +136,9 @@ async def test_a_cache_that_fails_fails_the_operator(client: Client, namespace: 
     assert running.caches is not None
     # What no informer does by itself: one more of the same, which refuses to run twice.
     running.caches._start((core.ConfigMap, CacheOptions(labels="another")), running.caches.informers[0])
-    with pytest.raises(RuntimeError, match="is running already"):
+    with pytest.raises(RuntimeError, match="is already running"):
         await failing
-    with pytest.raises(RuntimeError, match="is running already"):
+    with pytest.raises(RuntimeError, match="is already running"):
         await running.__aexit__(None, None, None)
 
 

@@ -266,7 +266,7 @@ def test_a_path_that_is_not_a_text_file_is_a_conflict(
     news = project / "NEWS.md"
     news.mkdir() if content is None else news.write_bytes(content)
     [file] = plan_upgrade(project).files
-    assert (file.what, "is in the way" in file.why) == ("conflict", True)
+    assert (file.what, "must be a" in file.why) == ("conflict", True)
     assert run(["upgrade", "--write-conflicts"]) == 3
     assert Record.read(project).scaffold == 1
 

@@ -232,7 +232,7 @@ class Caches:
 
     async def __aenter__(self) -> Self:
         if self._running:
-            raise RuntimeError("these caches are running already")
+            raise RuntimeError("these caches are already running")
         self._running = True
         for key, informer in self._informers.items():
             self._start(key, informer)

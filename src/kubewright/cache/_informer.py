@@ -176,7 +176,7 @@ class Informer(Generic[R]):
     async def run(self) -> None:
         """Fills the cache and keeps it up to date until it is cancelled. Run it again to continue where it was."""
         if self._running:
-            raise RuntimeError(f"the informer of {self._info} is running already")
+            raise RuntimeError(f"the informer of {self._info} is already running")
         self._running = True
         self._handlers.start()
         try:

@@ -149,7 +149,7 @@ class Store(Generic[R]):
         """Adds an index. Adding the same function under the same name again changes nothing."""
         present = self._function_indexes.get(name)
         if name in (NAMESPACE_INDEX, OWNER_INDEX) or (present is not None and present.function is not function):
-            raise ValueError(f"there is an index {name!r} already, with another function")
+            raise ValueError(f"the index {name!r} already exists with another function")
         if present is None:
             index = FunctionIndex(name, function, self.loop_time)
             with self._lock:

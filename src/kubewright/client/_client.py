@@ -130,7 +130,7 @@ class Client(FileApplies, Streaming):
         """
         if not isinstance(patch, Patch):
             kinds = "a MergePatch, a JsonPatch or a StrategicPatch"
-            raise TypeError(f"a patch is {kinds}, such as MergePatch({{...}}), not {type_name(patch)}")
+            raise TypeError(f"a patch must be {kinds}, such as MergePatch({{...}}), not {type_name(patch)}")
         request = self._for_object(
             "PATCH",
             "patch",

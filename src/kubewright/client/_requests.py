@@ -266,7 +266,7 @@ class Requests:
 
     def _for_path(self, method: str, path: str, query: Mapping[str, str] | None, accept: str) -> Request:
         if not path.startswith("/"):
-            raise ValueError(f"a path begins with /, unlike {path!r}")
+            raise ValueError(f"a path must begin with /, not {path!r}")
         return Request(
             method=method.upper(),
             path=path,

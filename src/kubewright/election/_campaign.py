@@ -82,7 +82,7 @@ class Campaign:
 
     async def run(self) -> str:
         """Acquires the lease and keeps it. Returns why it was lost; the fence is then closed."""
-        logger.info("%s waits for %s", self._identity, self._fence.lease)
+        logger.info("%s waits for the lease %s", self._identity, self._fence.lease)
         while not await self._attempt(self._try_to_acquire(), self._timing.request_timeout):
             await self._clock.sleep(self._wait_as_standby())
         self._on_started()

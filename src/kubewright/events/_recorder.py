@@ -214,7 +214,7 @@ class EventRecorder:
             self._dropped["line_full"] += 1
             self._dropped_at_the_line += 1
             if self._dropped_at_the_line == 1:
-                logger.warning("the queue of events is full; further events are dropped until it is shorter")
+                logger.warning("the event queue is full; dropping new events until it has room")
         else:
             series.waiting = True
 

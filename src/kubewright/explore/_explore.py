@@ -92,7 +92,7 @@ def run_exploration(
         runs: the maximum number of runs. Default: no limit.
         seed: varies the circumstances of the runs. The same seed yields the same findings, if there is enough time.
         workers: processes that run in parallel.
-        operations: YAML files with further steps of users.
+        operations: YAML files with additional user steps.
         resume: a file that stores the progress. The next exploration with this file continues, unless the program, the
         samples or the seed have changed.
         progress: called with the report so far.

@@ -89,7 +89,7 @@ class DebugPages:
             if controller.name == name:
                 found = inspect(controller, key)
                 if found.cached is None and not found.results and found.queue.state == "idle":
-                    return _problem(f"controller {name!r} knows no object {key}")
+                    return _problem(f"controller {name!r} has no record of object {key}")
                 return _json(found)
         return self._no_controller(name)
 

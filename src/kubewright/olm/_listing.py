@@ -39,7 +39,7 @@ class Listing:
 
     Args:
         channels: the channels of the version. Default: `stable`.
-        default_channel: the channel for users who name none. Default: the first channel.
+        default_channel: the default channel of the package. Default: the first channel.
         description: what the operator does, in Markdown. Default: the descriptions of its kinds.
         keywords: search terms. Default: the names of its kinds.
         maintainers: names, with their email addresses.

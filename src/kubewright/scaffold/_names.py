@@ -106,5 +106,5 @@ def check_kind(kind: str) -> str:
     if kind.lower() in _TAKEN or keyword.iskeyword(kind.lower()) or keyword.iskeyword(kind):
         raise ScaffoldError(f"a kind cannot be called {kind!r}: its module {kind.lower()}.py would not work")
     if kind.lower() in _USED:
-        raise ScaffoldError(f"a kind cannot be called {kind!r}: the generated code uses that name otherwise")
+        raise ScaffoldError(f"a kind cannot be called {kind!r}: the generated code uses that name for something else")
     return kind

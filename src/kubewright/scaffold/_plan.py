@@ -59,9 +59,9 @@ def read_text(folder: Path, path: str) -> str | None:
     except FileNotFoundError:
         return None
     except IsADirectoryError:
-        raise ScaffoldError(f"nothing was written: {file} is in the way: it is a folder") from None
+        raise ScaffoldError(f"nothing was written: {file} must be a file, but is a folder") from None
     except UnicodeDecodeError:
-        raise ScaffoldError(f"nothing was written: {file} is in the way: it is not a text file") from None
+        raise ScaffoldError(f"nothing was written: {file} must be a UTF-8 text file") from None
     except NotADirectoryError:
         in_the_way = next(parent for parent in file.parents if parent.exists())
         raise ScaffoldError(f"nothing was written: {in_the_way} is not a folder") from None

@@ -72,14 +72,14 @@ class Form(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         for what, given in (("sections", self.sections), ("newest", self.newest)):
             if not isinstance(given, tuple | list):
-                raise TypeError(f"{what} of Form is a tuple, not {given!r}")
+                raise TypeError(f"{what} of Form must be a tuple, not {given!r}")
         for what, mapped in (("initial", self.initial), ("labels", self.labels)):
             if not isinstance(mapped, Mapping):
                 raise TypeError(f"{what} of Form are values by path, not {mapped!r}")
         confirmations = get_args(DeletionConfirmation)
         if self.confirm_deletion not in confirmations:
             choices = " or ".join(map(repr, confirmations))
-            raise ValueError(f"confirm_deletion of Form is {choices}, not {self.confirm_deletion!r}")
+            raise ValueError(f"confirm_deletion of Form must be {choices}, not {self.confirm_deletion!r}")
         for section in self.sections:
             if not isinstance(section, FormSection):
                 raise TypeError(f'sections of Form are FormSection("Title", (".spec.size",)), not {section!r}')

@@ -107,7 +107,7 @@ def command(
     except OperatorError as error:
         raise click.ClickException(str(error)) from error
     if not known:
-        raise click.ClickException(f"the operator at {server} knows no {kind} {namespace}/{name}")
+        raise click.ClickException(f"the operator at {server} has no record of {kind} {namespace}/{name}")
     output.document(objects=[msgspec.Raw(raw) for raw in known])
     for raw in known:
         for line in _report(msgspec.json.decode(raw, type=Inspection), datetime.now(UTC)):
@@ -151,8 +151,8 @@ async def _controllers(operator: OperatorClient, kind: str) -> list[str]:
     answer = await operator.get("")
     if answer is None:
         raise click.ClickException(
-            f"{operator.address} serves no {DEBUG_PATH}: give the operator a loopback address, or --debug-pages and"
-            " secure metrics"
+            f"{operator.address} does not serve {DEBUG_PATH}: give the operator a loopback address, or --debug-pages"
+            " and secure metrics"
         )
     controllers = _decoded(operator, answer)
     found = [one["name"] for one in controllers if one["kind"].lower() == kind.lower()]
@@ -160,7 +160,7 @@ async def _controllers(operator: OperatorClient, kind: str) -> list[str]:
         kinds = sorted({one["kind"] for one in controllers})
         meant = nearest(kind, kinds)
         hint = f"did you mean {meant}?" if meant else f"it reconciles {', '.join(kinds) or 'nothing'}"
-        raise WrongUse(f"the operator at {operator.address} reconciles no {kind}; {hint}")
+        raise WrongUse(f"the operator at {operator.address} does not reconcile {kind}; {hint}")
     return found
 
 
@@ -172,7 +172,7 @@ def _decoded(operator: OperatorClient, answer: bytes) -> list[dict[str, Any]]:
     try:
         return msgspec.json.decode(answer, type=_Controllers).controllers
     except msgspec.DecodeError as error:
-        raise OperatorError(f"{operator.address} did not answer like an operator: {error}") from None
+        raise OperatorError(f"{operator.address} returned an unexpected response for an operator: {error}") from None
 
 
 async def _of_controller(operator: OperatorClient, path: str, namespace: str, name: str) -> bytes | None:

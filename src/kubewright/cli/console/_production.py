@@ -12,6 +12,6 @@ production_option: Final = click.option(
     "--production",
     multiple=True,
     metavar="PATTERN",
-    help="Mark contexts with such names as production, such as 'live-*'. [default: names with the word prod]",
+    help="Mark contexts with names like this as production, such as 'live-*'. [default: names with the word prod]",
 )
 """Adds the parameter `production`."""

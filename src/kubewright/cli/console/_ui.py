@@ -97,8 +97,10 @@ def console_installed() -> bool:
     callback=check_urls,
     help="An address under which browsers reach the console, such as https://console.example.com.",
 )
-@click.option("--tls-certificate", type=click.Path(exists=True, dir_okay=False), help="The TLS certificate, as a file.")
-@click.option("--tls-key", type=click.Path(exists=True, dir_okay=False), help="The private key of the certificate.")
+@click.option(
+    "--tls-certificate", type=click.Path(exists=True, dir_okay=False), help="The file of the TLS certificate."
+)
+@click.option("--tls-key", type=click.Path(exists=True, dir_okay=False), help="The file of its private key.")
 @click.option("--tls-self-signed", is_flag=True, help="Use a TLS certificate that is created at each start.")
 @click.option(
     "--viewer-server",
@@ -136,7 +138,7 @@ def console_installed() -> bool:
     "--audit-log",
     metavar="FILE",
     type=click.Path(dir_okay=False, allow_dash=True),
-    help="Log sign-ins and changed fields as lines of JSON to this file; - is standard output.",
+    help="Log sign-ins and changed fields as JSON lines to this file; - is standard output.",
 )
 @click.option("--open/--no-open", "open_", default=None, help="Open a browser. [default: on a terminal with a display]")
 @oidc_options
@@ -243,7 +245,7 @@ def _check(
             f"{bind!r} is not an address such as 127.0.0.1, 0.0.0.0 or ::1; the port is --port", param_hint="'--bind'"
         )
     if (tls_certificate is None) != (tls_key is None):
-        raise click.UsageError("--tls-certificate and --tls-key belong together")
+        raise click.UsageError("--tls-certificate and --tls-key require each other")
     if viewer_server_ca is not None and viewer_server is None:
         raise click.UsageError("--viewer-server-ca requires --viewer-server")
     for name in namespaces:

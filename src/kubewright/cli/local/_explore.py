@@ -46,22 +46,26 @@ __all__ = ["command"]
     help="How long to explore.",
 )
 @click.option(
-    "--budget", type=click.IntRange(min=0), default=0, metavar="RUNS", help="The most runs. Default: no limit."
+    "--budget",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="RUNS",
+    help="The maximum number of runs. Default: no limit.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Varies the circumstances of the runs.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The random seed of the runs.")
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Parallel processes.")
 @click.option(
     "--operations",
     multiple=True,
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="A YAML file with further steps of users. May be repeated.",
+    help="A YAML file with additional user steps. May be repeated.",
 )
 @click.option(
     "--resume",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Keep what has run in a file, and continue where an earlier exploration with it ended.",
+    help="Save the progress to FILE, and continue from it if the file exists.",
 )
 @click.option("--replay", "plan", type=click.Path(path_type=Path), metavar="FILE", help="Run a saved plan again.")
 @click.option(
@@ -148,7 +152,7 @@ def _replay(plan: Path, target: str, output: Output) -> None:
         for line in finding_lines(finding, number):
             output.line(line)
     if not found:
-        output.line("The plan shows no finding.")
+        output.line("The plan reproduces no finding.")
     output.document(findings=[{"oracle": each.oracle, "summary": each.summary} for each in found])
     if found:
         raise click.exceptions.Exit(CommandExit.FOUND)

@@ -92,7 +92,7 @@ def run_pods_options(command: F) -> F:
         "--images",
         type=click.Path(dir_okay=False, exists=True, path_type=Path),
         metavar="FILE",
-        help="With --run-pods: the programs of images, as TOML.",
+        help="With --run-pods: a TOML file that maps images to programs.",
     )
     host_root = click.option(
         "--host-root",

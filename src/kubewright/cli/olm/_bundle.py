@@ -37,7 +37,7 @@ _COMMANDLINE = click.core.ParameterSource.COMMANDLINE
 )
 @click.option("--channels", metavar="NAMES", help="The channels of this version, separated by commas. Default: stable.")
 @click.option(
-    "--default-channel", metavar="NAME", help="The channel for users who name none. Default: the first channel."
+    "--default-channel", metavar="NAME", help="The default channel of the package. Default: the first channel."
 )
 @click.option("--replaces", metavar="NAME", help="The version that this one replaces, such as guestbook.v1.0.0.")
 @click.option("--skips", metavar="NAME", multiple=True, help="A version that upgrades skip. May be repeated.")
@@ -63,7 +63,7 @@ _COMMANDLINE = click.core.ParameterSource.COMMANDLINE
 )
 @click.option("--out", type=_FOLDER, default=Path("bundle"), show_default=True, help="The folder.")
 @click.option("--check", is_flag=True, help="Write nothing; exit with 3 if the folder is not up to date.")
-@click.option("--keep", type=click.Choice(["mine", "generated"]), help="Solve every conflict in favor of this side.")
+@click.option("--keep", type=click.Choice(["mine", "generated"]), help="Resolve every conflict in favor of this side.")
 @overwrite_option()
 @click.option(
     "--validate-only", metavar="FOLDER", type=_FOLDER, help="Generate nothing; validate the bundle in this folder."

@@ -155,5 +155,5 @@ def _ending(upgrade: Upgrade, plan: Plan, open_conflicts: Sequence[FileUpgrade],
             f" yours. Until then the project has {before}."
         )
     if open_conflicts:
-        return f"Upgraded from {before} to {after}. Solve the conflicts in {these}, between the markers."
+        return f"Upgraded from {before} to {after}. Resolve the conflicts between the markers in {these}."
     return f"Upgraded from {before} to {after}. Review the changes with `git diff`, then run `make manifests test`."

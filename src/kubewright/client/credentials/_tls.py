@@ -242,7 +242,7 @@ def _identify(context: ssl.SSLContext, certificate: bytes, key: bytes, label: st
         try:
             context.load_cert_chain(path, password=encrypted)
         except ssl.SSLError as error:
-            problem = "do not belong together" if error.reason == "KEY_VALUES_MISMATCH" else "are not valid PEM"
+            problem = "do not match" if error.reason == "KEY_VALUES_MISMATCH" else "are not valid PEM"
             raise ConfigError(f"the client certificate and key of {label} {problem}") from None
 
 

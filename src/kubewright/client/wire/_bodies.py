@@ -72,7 +72,8 @@ def changes(obj: Object, subresource: str | None = None) -> list[Operation]:
     version = raw["metadata"].get("resourceVersion")
     if not version:
         raise ValueError(
-            f"{obj} was read without a resourceVersion, so an update of it could not be guarded: read it again"
+            f"{obj} was read without a resourceVersion, so an update could overwrite changes of other clients: read it"
+            " again"
         )
     return [{"op": "replace", "path": "/metadata/resourceVersion", "value": version}, *operations]
 

@@ -26,7 +26,7 @@ class Needs:
 
     def __post_init__(self) -> None:
         if not self.verb or not self.verb.isalpha() or not self.verb.islower():
-            raise ValueError(f'the verb of Needs is one such as "patch", not {self.verb!r}')
+            raise ValueError(f'the verb of Needs must be a verb such as "patch", not {self.verb!r}')
         if self.kind is not None:
             info_of(self.kind)
 

@@ -86,4 +86,4 @@ async def _warm_up() -> None:
 
 
 if sys.platform == "win32":
-    raise ImportError("kubewright explore needs a system with fork")
+    raise ImportError("kubewright explore requires fork, which this operating system does not have")
