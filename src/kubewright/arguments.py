@@ -30,7 +30,7 @@ class InvalidValue(ValueError):
 def check_string(what: str, given: object, example: str) -> str:
     """Returns a string. Raises TypeError, with an example, for anything else."""
     if not isinstance(given, str):
-        raise TypeError(f"{what} is a string, such as {example}, not {given!r}")
+        raise TypeError(f"{what} must be a string, such as {example}, not {given!r}")
     return given
 
 

@@ -210,5 +210,5 @@ def test_rejects_the_decorator_without_group_and_version() -> None:
         class Foo(Resource[Model, None]):
             pass
 
-    with pytest.raises(TypeError, match=r"the api version is a string, such as .example\.com/v1., not 3"):
+    with pytest.raises(TypeError, match=r"the api version must be a string, such as .example\.com/v1., not 3"):
         bare(3)

@@ -189,13 +189,13 @@ async def test_waiting_for_an_object_to_be_there_and_to_meet_a_condition(client:
 
 async def test_rejects_invalid_conditions_names_and_kinds(client: Client, namespace: str) -> None:
     unchecked: Any = client
-    with pytest.raises(TypeError, match="condition is a function over the object, not a str"):
+    with pytest.raises(TypeError, match="condition must be a function of the object, not a str"):
         await unchecked.wait_for(core.ConfigMap, "c", namespace)
-    with pytest.raises(TypeError, match="the name of a Pod is a string, not a Pod"):
+    with pytest.raises(TypeError, match="the name of a Pod must be a string, not a Pod"):
         await unchecked.evict(core.Pod(spec=core.PodSpec(containers=[])))
-    with pytest.raises(TypeError, match="the name of a Pod is a string, not the class Pod"):
+    with pytest.raises(TypeError, match="the name of a Pod must be a string, not the class Pod"):
         await unchecked.evict(core.Pod, "p")
-    with pytest.raises(TypeError, match=r"a kind is a class, such as core\.ConfigMap, not 'ConfigMap'"):
+    with pytest.raises(TypeError, match=r"a kind must be a class, such as core\.ConfigMap, not 'ConfigMap'"):
         await unchecked.get("ConfigMap", "c")
 
 

@@ -82,8 +82,8 @@ def test_rejects_a_misspelled_option_with_the_nearest_name_and_all_of_them(opera
         ),
         ({"labels": "a in (b"}, ValueError, r"reconciles\(Thing\): labels is not a valid label selector: .*a in \(b"),
         ({"labels": {"a": "b c"}}, ValueError, r"reconciles\(Thing\): labels is not a valid label selector: .*b c"),
-        ({"name": 5}, TypeError, r"reconciles\(Thing\): name is a string, such as thing, not 5"),
-        ({"name": ["a"]}, TypeError, r"reconciles\(Thing\): name is a string, such as thing, not \['a'\]"),
+        ({"name": 5}, TypeError, r"reconciles\(Thing\): name must be a string, such as thing, not 5"),
+        ({"name": ["a"]}, TypeError, r"reconciles\(Thing\): name must be a string, such as thing, not \['a'\]"),
     ],
 )
 def test_rejects_a_wrong_value_when_it_is_registered(
@@ -333,7 +333,9 @@ def test_a_finalizer_is_named_after_the_group_and_the_operator_unless_the_group_
         operator.finalizes(core.ConfigMap)
     with pytest.raises(ValueError, match="must be a name under a domain"):
         operator.finalizes(Thing, name="cleanup")
-    with pytest.raises(TypeError, match=r"finalizes\(Thing\): name is a string, such as example.com/cleanup, not 5"):
+    with pytest.raises(
+        TypeError, match=r"finalizes\(Thing\): name must be a string, such as example.com/cleanup, not 5"
+    ):
         operator.finalizes(Thing, name=5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"already has a finalizer 'example.com/thing-operator'"):
         operator.finalizes(Thing)
@@ -342,7 +344,7 @@ def test_a_finalizer_is_named_after_the_group_and_the_operator_unless_the_group_
 def test_an_operator_has_a_name_that_can_be_written_everywhere() -> None:
     with pytest.raises(ValueError, match="operator name 'My Operator' must be lower case"):
         Operator("My Operator")
-    with pytest.raises(TypeError, match="operator name is a string, such as foo-operator, not None"):
+    with pytest.raises(TypeError, match="operator name must be a string, such as foo-operator, not None"):
         Operator(None)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"has no option 'namespace'. Did you mean 'namespaces'"):
         Operator("mine", namespace="default")  # type: ignore[call-arg]
@@ -350,7 +352,7 @@ def test_an_operator_has_a_name_that_can_be_written_everywhere() -> None:
 
 @pytest.mark.parametrize("clock", [3, VirtualClock])
 def test_an_operator_has_a_clock_that_tells_the_time(clock: Any) -> None:
-    with pytest.raises(TypeError, match=r"clock is a Clock, such as VirtualClock\(\), not "):
+    with pytest.raises(TypeError, match=r"clock must be a Clock, such as VirtualClock\(\), not "):
         Operator("mine", clock=clock)
 
 

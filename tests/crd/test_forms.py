@@ -61,7 +61,7 @@ def test_form_is_an_annotation_of_the_definition() -> None:
         (kw.Form(initial={".spec.seats": "2"}), r"initial value of \.spec\.seats must be of type integer, not '2'"),
         (kw.Form(initial={".spec.sails": 1}), "must be of type boolean, not 1"),
         (kw.Form(initial={".spec.version": "18"}), "must be one of '9.6', '17', '16', not '18'"),
-        ({"newest": []}, "form of Boat is a Form"),
+        ({"newest": []}, "form of Boat must be a Form"),
     ],
 )
 def test_rejects_form_that_does_not_fit_the_kind(form: Any, message: str) -> None:

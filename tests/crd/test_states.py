@@ -50,5 +50,5 @@ def test_rejects_invalid_states() -> None:
         kw.States(".status.phase", ready="Up")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="phrase"):
         gate(kw.States(".status.phrase", ready=("Up",)))
-    with pytest.raises(TypeError, match="states of Gate is a States"):
+    with pytest.raises(TypeError, match="states of Gate must be a States"):
         gate({"ready": "Up"})  # type: ignore[arg-type]

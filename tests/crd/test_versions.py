@@ -80,7 +80,7 @@ def test_rejects_invalid_conversion(arguments: dict[str, Any], message: str) -> 
 
 
 def test_rejects_conversion_of_wrong_type() -> None:
-    with pytest.raises(TypeError, match="conversion of Converted is a Conversion"):
+    with pytest.raises(TypeError, match="conversion of Converted must be a Conversion"):
         version("v1", conversion="Webhook")
 
 

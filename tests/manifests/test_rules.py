@@ -201,7 +201,7 @@ def test_needs_adds_what_does_not_follow() -> None:
         ({"names": None}, "names takes a list of strings, .*, not None"),
         (
             {"namespace": ["kube-system"]},
-            r"""namespace is a string, such as "kube-system", .*, not \['kube-system'\]""",
+            r"""namespace must be a string, such as "kube-system", .*, not \['kube-system'\]""",
         ),
     ],
 )

@@ -187,8 +187,8 @@ async def test_rejects_invalid_object_name_or_kind(operator: Operator, client: C
         await settled(running, made)
     assert logged == {
         "key": "name and namespace are strings, not ObjectKey: for a key, pass key.name and key.namespace",
-        "kind": "a kind is a class, such as core.ConfigMap, not 'Jar'",
-        "labels": "a namespace is a string, not dict: labels go into labels=",
+        "kind": "a kind must be a class, such as core.ConfigMap, not 'Jar'",
+        "labels": "a namespace must be a string, not dict: labels go into labels=",
         "number": 'labels must be a label selector, such as "app=web" or {"app": "web"}, not int',
         "listed": "expected an object, such as core.ConfigMap(...), not a dict",
         "class": "expected an object, such as core.ConfigMap(...), not the class ConfigMap",

@@ -159,5 +159,5 @@ async def test_running_takes_the_clock_of_one_run() -> None:
 
 def test_rejects_what_is_not_a_clock() -> None:
     anything: Any = VirtualClock
-    with pytest.raises(TypeError, match="clock is a Clock, such as VirtualClock"):
+    with pytest.raises(TypeError, match="clock must be a Clock, such as VirtualClock"):
         kw.Operator("post").running(clock=anything)

@@ -132,7 +132,7 @@ async def test_logs_start_and_end_of_a_failing_check_once(
     [
         ("a/b", bool, "the name of a check must be letters, digits"),
         ("", bool, "the name of a check must be letters, digits"),
-        (5, bool, "the name of a check is a string, such as database, not 5"),
+        (5, bool, "the name of a check must be a string, such as database, not 5"),
         ("ping", bool, "there is already a check 'ping'"),
         ("caches", bool, "there is already a check 'caches'"),
         ("mine", bool, "there is already a check 'mine'"),

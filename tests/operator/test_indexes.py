@@ -92,7 +92,7 @@ def test_rejects_invalid_index() -> None:
         operator.indexes(Site, "theme")
     with pytest.raises(ValueError, match="there is already an index 'owner' of Site"):
         operator.indexes(Site, "owner")
-    with pytest.raises(TypeError, match="the name of an index of Site is a string, such as by-owner, not 5"):
+    with pytest.raises(TypeError, match="the name of an index of Site must be a string, such as by-owner, not 5"):
         operator.indexes(Site, 5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"'host' of Site must be a function of an object, not 'spec\.host'"):
         operator.indexes(Site, "host")("spec.host")  # type: ignore[arg-type]

@@ -364,6 +364,6 @@ def test_rejects_conversion_with_other_annotations() -> None:
         operator.converts(Toy, OldToy)(up)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=rf"half returns a Toy \(.*v1beta1\), but is {re.escape(way)}"):
         operator.converts(Toy, OldToy)(half)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="a conversion is a function of a Toy, not "):
+    with pytest.raises(TypeError, match="a conversion must be a function of a Toy, not "):
         operator.converts(Toy, OldToy)(lambda: None)  # type: ignore[arg-type, misc]
     operator.converts(Toy, OldToy)(general)  # type: ignore[arg-type]

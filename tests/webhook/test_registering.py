@@ -103,7 +103,7 @@ def test_a_typo_in_an_option_fails_with_the_valid_names(operator: kw.Operator) -
         ),
         ({"subresources": ["stats"]}, "'stats' is not a subresource of it; there are: "),
         ({"reinvocation_policy": "IfNeeded"}, "validates has no option 'reinvocation_policy'"),
-        ({"name": 5}, "name of validates is a string, such as validate.foos.example.com, not 5"),
+        ({"name": 5}, "name of validates must be a string, such as validate.foos.example.com, not 5"),
         ({"rules": [], "operations": ["CREATE"]}, "replace operations and subresources: leave those out"),
     ],
 )

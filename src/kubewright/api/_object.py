@@ -117,7 +117,7 @@ def info_of(kind: type[Object] | Object) -> ResourceInfo:
         return info
     if not isinstance(kind, type | Model):
         given = repr(kind) if isinstance(kind, str) else f"a {cls.__name__}"  # which may hold secrets
-        raise TypeError(f"a kind is a class, such as core.ConfigMap, not {given}")
+        raise TypeError(f"a kind must be a class, such as core.ConfigMap, not {given}")
     raise TypeError(f'{cls.__name__} is not a kind yet: put @kubewright.resource("group/version") above the class')
 
 

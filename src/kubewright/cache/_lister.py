@@ -64,7 +64,7 @@ class Lister(Generic[R]):
     def list(self, namespace: str | None = None, labels: Labels | None = None) -> builtins.list[R]:
         """Returns the objects in one namespace, or in all, that the selector matches."""
         if namespace is not None and not isinstance(namespace, str):
-            raise TypeError(f"a namespace is a string, not {type(namespace).__name__}: labels go into labels=")
+            raise TypeError(f"a namespace must be a string, not {type(namespace).__name__}: labels go into labels=")
         return self._whole(self._view.select(namespace, selector_of(labels)))
 
     def iterate(self, namespace: str | None = None, labels: Labels | None = None) -> Iterator[R]:

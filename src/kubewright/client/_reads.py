@@ -163,7 +163,7 @@ class Reads(Requests):
         The condition is a plain function: an async one is rejected with TypeError.
         """
         if not callable(condition):
-            raise TypeError(f"condition is a function over the object, not a {type(condition).__name__}")
+            raise TypeError(f"condition must be a function of the object, not a {type(condition).__name__}")
         if is_async(condition):
             raise TypeError(_ASYNC)
         where = self._namespace(info_of(kind), namespace)

@@ -53,7 +53,7 @@ class Streaming(Subresources):
         from kubewright.client.streams import Exec
 
         if isinstance(command, str) or not command:
-            raise TypeError(f'command is a list of strings like ["ls", "/"], not {command!r}')
+            raise TypeError(f'command must be a list of strings like ["ls", "/"], not {command!r}')
         query = [("command", part) for part in command]
         query += _streams_query(container, stdin=stdin is not False, tty=tty)
         return Exec(

@@ -66,7 +66,7 @@ def check_clock(given: Clock | None) -> Clock | None:
     """Returns the given clock. Raises TypeError for an object that is not a clock."""
     missing = [name for name in _METHODS if not callable(getattr(given, name, None))]
     if given is not None and (missing or isinstance(given, type)):
-        raise TypeError(f"clock is a Clock, such as VirtualClock(), not {given!r}")
+        raise TypeError(f"clock must be a Clock, such as VirtualClock(), not {given!r}")
     return given
 
 

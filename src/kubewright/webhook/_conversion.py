@@ -130,7 +130,7 @@ def check_versions(source: type[Object], target: type[Object]) -> None:
 def check_function(source: type[Object], target: type[Object], function: Any) -> None:
     """Raises TypeError unless the function can take the source class, and its annotations fit."""
     if not callable(function) or not can_take(function, 1):
-        raise TypeError(f"a conversion is a function of a {source.__name__}, not {function!r}")
+        raise TypeError(f"a conversion must be a function of a {source.__name__}, not {function!r}")
     taken, returned = _annotations_of(function)
     for verb, annotation, kind in (("takes", taken, source), ("returns", returned, target)):
         if _is_unrelated(annotation, kind):

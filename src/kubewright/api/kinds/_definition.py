@@ -45,7 +45,7 @@ class Column(msgspec.Struct, frozen=True):
             raise ValueError(f"the type of column {self.path} is one of {', '.join(_COLUMN_TYPES)}, not {self.type!r}")
         if self.format is not None and self.format not in _COLUMN_FORMATS:
             known = ", ".join(sorted(_COLUMN_FORMATS))
-            raise ValueError(f"the format of column {self.path} is one of {known}, not {self.format!r}")
+            raise ValueError(f"the format of column {self.path} must be one of {known}, not {self.format!r}")
         if self.priority < 0:
             raise ValueError(f"the priority of column {self.path} is 0 or more, not {self.priority!r}")
 
@@ -178,7 +178,7 @@ def make_definition(
         ("selectable_fields", selectable_fields),
     ):
         if isinstance(names, str):
-            raise TypeError(f"{what} of {kind} is a list of strings: [{names!r}]")
+            raise TypeError(f"{what} of {kind} must be a list of strings: [{names!r}]")
         if len(set(names)) < len(names):
             raise ValueError(f"{what} of {kind} has duplicates: {', '.join(names)}")
     for name in (*short_names, *categories):
@@ -193,13 +193,13 @@ def make_definition(
         parse_path(path)
     given: object = conversion
     if given is not None and not isinstance(given, Conversion):
-        raise TypeError(f'conversion of {kind} is a Conversion, Conversion(service="system/foo"), not {given!r}')
+        raise TypeError(f'conversion of {kind} must be a Conversion, Conversion(service="system/foo"), not {given!r}')
     stated: object = states
     if stated is not None and not isinstance(stated, States):
-        raise TypeError(f'states of {kind} is a States, States(".status.phase", ready=("Ready",)), not {stated!r}')
+        raise TypeError(f'states of {kind} must be a States, States(".status.phase", ready=("Ready",)), not {stated!r}')
     drawn: object = form
     if drawn is not None and not isinstance(drawn, Form):
-        raise TypeError(f'form of {kind} is a Form, Form(initial={{".spec.replicas": 2}}), not {drawn!r}')
+        raise TypeError(f'form of {kind} must be a Form, Form(initial={{".spec.replicas": 2}}), not {drawn!r}')
     if isinstance(deprecated, str) and not (0 < len(deprecated) <= 256 and deprecated.isprintable()):
         raise ValueError(f"the deprecation warning of {kind} must be one line of at most 256 characters")
     return Definition(

@@ -86,7 +86,7 @@ class Form(msgspec.Struct, frozen=True):
         labels: Mapping[str, object] = self.labels
         for path, label in labels.items():
             if not isinstance(label, str) or not label:
-                raise TypeError(f"the label of {path} is a string that is not empty, not {label!r}")
+                raise TypeError(f"the label of {path} must be a string that is not empty, not {label!r}")
         for what, path in self.paths():
             _check_path(what, path)
         placed: dict[str, str] = {}

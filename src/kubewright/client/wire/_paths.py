@@ -35,7 +35,7 @@ def qualified_resource(info: ResourceInfo, subresource: str | None = None) -> st
 def segment(value: str, what: str, info: ResourceInfo) -> str:
     """Returns one quoted segment of a path. A name must not change the path, whatever it contains."""
     if not isinstance(value, str):
-        raise TypeError(f"the {what} of a {info.kind} is a string, not {type_name(value)}")
+        raise TypeError(f"the {what} of a {info.kind} must be a string, not {type_name(value)}")
     if not value:
         raise ValueError(f"a {info.kind} needs a {what}, got {value!r}")
     if value in (".", "..") or "/" in value or "%" in value:
