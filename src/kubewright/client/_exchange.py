@@ -54,7 +54,7 @@ class Exchange:
         began = asyncio.get_running_loop().time()
         if connection is not None:
             try:
-                return await self._on(connection, pool, request, head, timeout)
+                return await self._send_on(connection, pool, request, head, timeout)
             except Broken as error:
                 # The server may close a connection at the moment in which it is reused.
                 if error.answered or not request.repeatable:
@@ -63,9 +63,9 @@ class Exchange:
             connection = await _opened(pool, identity, timeout)
         if timeout is not None and not request.stream:
             timeout += began - asyncio.get_running_loop().time()
-        return await self._on(connection, pool, request, head, timeout)
+        return await self._send_on(connection, pool, request, head, timeout)
 
-    async def _on(
+    async def _send_on(
         self, connection: Connection, pool: Pool, request: Request, head: bytes, timeout: float | None
     ) -> HttpResponse:
         # The local address of the connection is the name of the hold: a server in this process recognizes the work by

@@ -144,7 +144,7 @@ class Requests:
         It shares the connections of this client, and closing it does not close them.
         """
         made = self._like_this(retry, timeout)
-        made._transport, made._owner = layer(self._way), self
+        made._transport, made._owner = layer(self._opened_transport), self
         if not rate_limited:
             made._rate_limit = None
         return made
@@ -181,7 +181,7 @@ class Requests:
         return made
 
     @property
-    def _way(self) -> Transport:
+    def _opened_transport(self) -> Transport:
         if self._transport is None:
             from kubewright.client._http import HttpTransport
 
@@ -193,7 +193,7 @@ class Requests:
     def _sender(self) -> Sender:
         if self._sender_made is None:
             self._sender_made = Sender(
-                self._way,
+                self._opened_transport,
                 clock=self._clock,
                 rng=self._rng,
                 retry=self._retry,

@@ -91,13 +91,13 @@ class Connection:
                 finally:
                     limit.cancel()
         except TimeLimitExceeded:
-            self._lose(f"no answer within {format_duration(_ANSWER_SECONDS)}")
+            self._record_failure(f"no answer within {format_duration(_ANSWER_SECONDS)}")
         except (Unavailable, Timeout, NotKubernetes) as error:
-            self._lose(error.status.message or str(error))
+            self._record_failure(error.status.message or str(error))
         except ApiError:
             self._answered()  # a rejection is an answer
         except OSError as error:
-            self._lose(str(error))
+            self._record_failure(str(error))
         else:
             self._answered()
 
@@ -105,15 +105,15 @@ class Connection:
         self.state, self.lost_since, self.error, self._failures = "connected", None, "", 0
         self.last_answer_at = self._clock.now()
 
-    def _lose(self, error: str) -> None:
+    def _record_failure(self, error: str) -> None:
         self._failures += 1
         self.error = error
         if not self.lost:
             self.state, self.lost_since = "lost", self.last_answer_at or self._started_at
             for scope in tuple(self._in_flight):
-                scope.cancel(self._loss())
+                scope.cancel(self._lost_error())
 
-    def _loss(self) -> ConnectionLost:
+    def _lost_error(self) -> ConnectionLost:
         return ConnectionLost(f"the API server does not respond: {self.error}", sent=True, final=True)
 
     def guard(self, client: Client, retry: RetryPolicy) -> Client:
@@ -126,7 +126,7 @@ class Connection:
     async def send(self, transport: Transport, request: Request) -> Response:
         """Sends a request, unless or until the connection is lost."""
         if self.lost:
-            raise self._loss()
+            raise self._lost_error()
         with CancelScope() as scope:
             self._in_flight.add(scope)
             try:

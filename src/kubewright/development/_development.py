@@ -106,7 +106,7 @@ class Development:
         Raises `ConfigError` or `ApiError` if the given cluster cannot be reached.
         """
         try:
-            with Ending(self._hurry) as ending:
+            with Ending(self._kill_process) as ending:
                 await before(ending.asked, self._work())
                 self._view.show(Stopped())
             return not ending.hurried
@@ -183,7 +183,7 @@ class Development:
             "verbose": self._plan.verbose,
         }
 
-    def _hurry(self) -> None:
+    def _kill_process(self) -> None:
         if self._process is not None:
             self._process.kill()
 

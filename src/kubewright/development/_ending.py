@@ -19,20 +19,20 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Ending:
     """Handles Ctrl-C, SIGTERM and SIGHUP during a `with` block.
 
-    The first signal sets `asked`. The second one sets `hurried`, and calls `hurry`.
+    The first signal sets `asked`. The second one sets `hurried`, and calls `on_second_signal`.
     """
 
-    def __init__(self, hurry: Callable[[], None]) -> None:
+    def __init__(self, on_second_signal: Callable[[], None]) -> None:
         self.asked = asyncio.Event()
         self.hurried = False
-        self._hurry = hurry
+        self._on_second_signal = on_second_signal
         self._heard: list[signal.Signals] = []
 
     def __enter__(self) -> Self:
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-                loop.add_signal_handler(number, self._hear)
+                loop.add_signal_handler(number, self._on_signal)
                 self._heard.append(number)
         return self
 
@@ -43,10 +43,10 @@ class Ending:
         for number in self._heard:
             loop.remove_signal_handler(number)
 
-    def _hear(self) -> None:
+    def _on_signal(self) -> None:
         if self.asked.is_set():
             self.hurried = True
-            self._hurry()
+            self._on_second_signal()
         self.asked.set()
 
 

@@ -150,9 +150,9 @@ class EventRecorder:
         recorded = EventRecord.of(about, reason, message, type, action, self._clock.now(), related)
         if self._loop is not None and threading.get_ident() != self._thread:
             with contextlib.suppress(RuntimeError):  # that loop is closed: no task would write the event
-                self._loop.call_soon_threadsafe(self._put, recorded)
+                self._loop.call_soon_threadsafe(self._record, recorded)
         else:
-            self._put(recorded)
+            self._record(recorded)
 
     # Lifecycle
 
@@ -196,7 +196,7 @@ class EventRecorder:
 
     # Into the queue
 
-    def _put(self, recorded: EventRecord) -> None:
+    def _record(self, recorded: EventRecord) -> None:
         self._recorded += 1
         series, allowed = self._correlator.count(recorded)
         if not allowed:

@@ -132,12 +132,12 @@ class _Forwards:
     async def _forward(self, port: int, data: SpdyStream, errors: SpdyStream) -> None:
         with contextlib.suppress(ConnectionError):  # one side has left
             try:
-                await self._carry(port, data, errors)
+                await self._forward_port(port, data, errors)
             finally:
                 await errors.write_eof()
                 await data.write_eof()
 
-    async def _carry(self, port: int, data: SpdyStream, errors: SpdyStream) -> None:
+    async def _forward_port(self, port: int, data: SpdyStream, errors: SpdyStream) -> None:
         try:
             target = await self._connect(port)
         except OSError as error:

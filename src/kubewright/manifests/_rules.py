@@ -127,15 +127,15 @@ def _places(operator: Operator, own: str) -> dict[str, list[Permission]]:
             where = (own if one.where == OWN else one.where,)
         for place in where:
             places.setdefault(place, []).append(one)
-    everywhere = {_what(one) for one in places.get(CLUSTER, ())}
+    everywhere = {_identity(one) for one in places.get(CLUSTER, ())}
     left = {
-        place: [one for one in found if place == CLUSTER or _what(one) not in everywhere]
+        place: [one for one in found if place == CLUSTER or _identity(one) not in everywhere]
         for place, found in sorted(places.items(), key=lambda item: (item[0] != CLUSTER, item[0]))
     }
     return {place: found for place, found in left.items() if found}
 
 
-def _what(one: Permission) -> tuple[str, ...]:
+def _identity(one: Permission) -> tuple[str, ...]:
     return one.group, one.resource, one.verb, one.name, one.url
 
 

@@ -94,7 +94,7 @@ def _caches(informers: Iterable[Informer[Any]], now: float) -> Iterator[Metric]:
     undecodable = CounterMetricFamily(
         "kubewright_undecodable_objects", "States of objects that do not fit their model.", labels=labels
     )
-    for values, alike in _alike(informers).items():
+    for values, alike in _by_labels(informers).items():
         health = combined(informer.health for informer in alike)
         objects.add_metric(values, sum(informer.objects for informer in alike))
         sizes.add_metric(values, sum(informer.size for informer in alike))
@@ -108,7 +108,7 @@ def _caches(informers: Iterable[Informer[Any]], now: float) -> Iterator[Metric]:
     yield from (objects, sizes, synced, up, age, *counted.values(), undecodable)
 
 
-def _alike(informers: Iterable[Informer[Any]]) -> dict[tuple[str, ...], list[Informer[Any]]]:
+def _by_labels(informers: Iterable[Informer[Any]]) -> dict[tuple[str, ...], list[Informer[Any]]]:
     """Returns the informers by their labels. Informers that differ only in namespaces form one series."""
     found: dict[tuple[str, ...], list[Informer[Any]]] = {}
     for informer in informers:

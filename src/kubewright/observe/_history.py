@@ -105,7 +105,7 @@ class History:
 
     def of(self, key: ObjectKey) -> tuple[HistoryEntry, ...]:
         """Returns the last reconciles of an object, the newest last; empty if the object is not remembered."""
-        return tuple([kept.entry() for kept in _several(self._kept.peek(key) or ())])
+        return tuple([kept.entry() for kept in _as_tuple(self._kept.peek(key) or ())])
 
     def failing(self) -> list[tuple[ObjectKey, float]]:
         """Returns the remembered objects whose last reconcile failed, and since when, on the monotonic clock."""
@@ -120,7 +120,7 @@ class History:
     def newest(self, key: ObjectKey) -> HistoryEntry | None:
         """Returns the last reconcile of an object; None if the object is not remembered."""
         kept = self._kept.peek(key)
-        return None if kept is None else _several(kept)[-1].entry()
+        return None if kept is None else _as_tuple(kept)[-1].entry()
 
     def change_of(self, write: Write) -> Change | None:
         """Returns the change of a write, or None if it is no longer kept."""
@@ -131,7 +131,7 @@ class History:
         key = reconcile.key
         before = self._kept.peek(key)
         new = self._shortened(reconcile, ending, _TIMES.pack(ended, seconds, waited), before)
-        self._kept.put(key, new if before is None else (*_several(before), new)[-self.bounds.results :])
+        self._kept.put(key, new if before is None else (*_as_tuple(before), new)[-self.bounds.results :])
         if ending not in FAILED:
             self._failing_since.pop(key, None)
         elif key not in self._failing_since:
@@ -147,7 +147,7 @@ class History:
         cause, error, writes = reconcile.cause, reconcile.error, reconcile.writes
         trace_id = reconcile.__dict__.get("trace_id", "")
         if cause or error or writes or trace_id:
-            if error and before is not None and (last := _several(before)[-1].what[4]) == error:
+            if error and before is not None and (last := _as_tuple(before)[-1].what[4]) == error:
                 error = last  # an error that repeats is stored once
             what = ending, reconcile.attempt, reconcile.trigger, cause, error, writes, reconcile.more_writes, trace_id
             return _Kept(times, what, _ENTRY + _OWN + len(error) + _WRITE * len(writes))
@@ -163,7 +163,7 @@ class History:
             self.change_size -= _change_size(kept.popleft())
 
 
-def _several(kept: _Kept | tuple[_Kept, ...]) -> tuple[_Kept, ...]:
+def _as_tuple(kept: _Kept | tuple[_Kept, ...]) -> tuple[_Kept, ...]:
     """Returns the entries as a tuple. Most objects have one entry, which is stored without a tuple."""
     return (kept,) if isinstance(kept, _Kept) else kept
 

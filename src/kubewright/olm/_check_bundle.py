@@ -27,7 +27,7 @@ def check_parts(bundle: Bundle) -> Iterator[Problem]:
     yield from _definitions(bundle)
     yield from _accounts(bundle)
     if bundle.packed_size > _MOST_PACKED:
-        yield _say(
+        yield _bundle_problem(
             "", "", f"it has {bundle.packed_size:,} bytes when compressed", f"OLM stores at most {_MOST_PACKED:,}"
         )
     elif bundle.packed_size > _MOST_PACKED * 0.85:
@@ -35,7 +35,7 @@ def check_parts(bundle: Bundle) -> Iterator[Problem]:
         yield problem("warning", "", text, "shorten the descriptions of the definitions", check="bundle")
 
 
-def _say(file: str, field: str, message: str, advice: str) -> Problem:
+def _bundle_problem(file: str, field: str, message: str, advice: str) -> Problem:
     return problem("error", file, message, advice, field=field, check="bundle")
 
 
@@ -44,12 +44,14 @@ def _definitions(bundle: Bundle) -> Iterator[Problem]:
     for path, definition in bundle.of_kind("CustomResourceDefinition"):
         for key in _versions(definition):
             if key in there:
-                yield _say(path, "spec.versions", f"{_shown(key)} is also in {there[key]}", "remove one of them")
+                yield _bundle_problem(
+                    path, "spec.versions", f"{_shown(key)} is also in {there[key]}", "remove one of them"
+                )
             there[key] = path
     owned = _owned(bundle)
     field = "spec.customresourcedefinitions.owned"
     for key in sorted(owned - set(there)):
-        yield _say(
+        yield _bundle_problem(
             bundle.csv_path,
             field,
             f"{_shown(key)} has no definition in manifests/",
@@ -58,7 +60,9 @@ def _definitions(bundle: Bundle) -> Iterator[Problem]:
     kinds = {(group, kind) for group, _, kind in owned & set(there)}
     for key in sorted(set(there) - owned):
         if (key[0], key[2]) not in kinds:
-            yield _say(there[key], "", f"{bundle.csv_path} does not own {_shown(key)}", f"add it to its {field}")
+            yield _bundle_problem(
+                there[key], "", f"{bundle.csv_path} does not own {_shown(key)}", f"add it to its {field}"
+            )
 
 
 def _versions(definition: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -91,7 +95,7 @@ def _accounts(bundle: Bundle) -> Iterator[Problem]:
     for path, account in bundle.of_kind("ServiceAccount"):
         name = (account.get("metadata") or {}).get("name") or ""
         if name in used and account.get("apiVersion") == "v1":
-            yield _say(path, "metadata.name", f"OLM creates the account {name!r} itself", "remove the file")
+            yield _bundle_problem(path, "metadata.name", f"OLM creates the account {name!r} itself", "remove the file")
 
 
 def check_format(bundle: Bundle) -> Iterator[Problem]:

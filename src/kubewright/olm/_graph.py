@@ -43,7 +43,7 @@ def check_channel(channel: str, entries: Sequence[Entry]) -> Iterator[tuple[str,
         if entry.name in (entry.replaces, *entry.skips):
             yield "error", f"{entry.name} replaces or skips itself"
     by_name = {one.name: one for one in entries}
-    if circle := _circle(by_name):
+    if circle := _find_cycle(by_name):
         yield "error", f"channel {channel}: the versions replace each other in a cycle: {' -> '.join(circle)}"
         return
     heads = head_of(entries)
@@ -58,7 +58,7 @@ def check_channel(channel: str, entries: Sequence[Entry]) -> Iterator[tuple[str,
     yield from _reachable(channel, heads[0], by_name)
 
 
-def _circle(by_name: Mapping[str, Entry]) -> list[str]:
+def _find_cycle(by_name: Mapping[str, Entry]) -> list[str]:
     for start in sorted(by_name):
         seen = [start]
         while (entry := by_name.get(seen[-1])) and entry.replaces:

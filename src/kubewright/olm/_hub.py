@@ -39,26 +39,26 @@ def check_hub(bundle: Bundle) -> Iterator[Problem]:
     """Returns the problems for which OperatorHub.io rejects a bundle."""
     if not bundle.csv:
         return
-    yield from _who(bundle)
+    yield from _check_provider(bundle)
     yield from _links(bundle)
     yield from _icon(bundle)
     yield from _words(bundle)
     if not bundle.version or bundle.version == "0.0.0":
-        yield _say(bundle, "spec.version", "it is missing", "set the version")
+        yield _csv_problem(bundle, "spec.version", "it is missing", "set the version")
 
 
-def _say(bundle: Bundle, field: str, message: str, advice: str, level: Level = "error") -> Problem:
+def _csv_problem(bundle: Bundle, field: str, message: str, advice: str, level: Level = "error") -> Problem:
     return problem(level, bundle.csv_path, message, advice, field=field, check="operatorhub")
 
 
-def _who(bundle: Bundle) -> Iterator[Problem]:
+def _check_provider(bundle: Bundle) -> Iterator[Problem]:
     if not str((bundle.spec.get("provider") or {}).get("name") or "").strip():
-        yield _say(bundle, "spec.provider.name", "it is missing", "name the provider of the operator")
+        yield _csv_problem(bundle, "spec.provider.name", "it is missing", "name the provider of the operator")
     for one in bundle.spec.get("maintainers") or []:
         if not one.get("name") or not one.get("email"):
-            yield _say(bundle, "spec.maintainers", "an entry has no name or no email", "give both")
+            yield _csv_problem(bundle, "spec.maintainers", "an entry has no name or no email", "give both")
         elif not _MAIL.fullmatch(one["email"]):
-            yield _say(
+            yield _csv_problem(
                 bundle, "spec.maintainers", f"{one['email']!r} is not an email address", "use one such as a@example.com"
             )
 
@@ -66,23 +66,25 @@ def _who(bundle: Bundle) -> Iterator[Problem]:
 def _links(bundle: Bundle) -> Iterator[Problem]:
     for one in bundle.spec.get("links") or []:
         if not one.get("name") or not one.get("url"):
-            yield _say(bundle, "spec.links", "an entry has no name or no url", "give both")
+            yield _csv_problem(bundle, "spec.links", "an entry has no name or no url", "give both")
         elif not (urlsplit(one["url"]).scheme or one["url"].startswith("/")):
-            yield _say(bundle, "spec.links", f"{one['url']!r} is not a URL", "use one such as https://example.com")
+            yield _csv_problem(
+                bundle, "spec.links", f"{one['url']!r} is not a URL", "use one such as https://example.com"
+            )
 
 
 def _icon(bundle: Bundle) -> Iterator[Problem]:
     icons = bundle.spec.get("icon")
     if not icons:
-        yield _say(bundle, "spec.icon", "there is no icon", "add one: base64data and mediatype", "warning")
+        yield _csv_problem(bundle, "spec.icon", "there is no icon", "add one: base64data and mediatype", "warning")
         return
     if len(icons) > 1:
-        yield _say(bundle, "spec.icon", f"there are {len(icons)}", "leave one")
+        yield _csv_problem(bundle, "spec.icon", f"there are {len(icons)}", "leave one")
     first = icons[0]
     if not first.get("base64data") or not first.get("mediatype"):
-        yield _say(bundle, "spec.icon", "it lacks base64data or mediatype", "give both")
+        yield _csv_problem(bundle, "spec.icon", "it lacks base64data or mediatype", "give both")
     elif first["mediatype"] not in _PICTURES:
-        yield _say(
+        yield _csv_problem(
             bundle, "spec.icon", f"{first['mediatype']!r} is not a supported image type", f"use {', '.join(_PICTURES)}"
         )
 
@@ -92,8 +94,8 @@ def _words(bundle: Bundle) -> Iterator[Problem]:
     level = texts.get("capabilities")
     if level is not None and level not in CAPABILITIES:
         field = "metadata.annotations[capabilities]"
-        yield _say(bundle, field, f"{level!r} is unknown", f"set one of {', '.join(CAPABILITIES)}")
+        yield _csv_problem(bundle, field, f"{level!r} is unknown", f"set one of {', '.join(CAPABILITIES)}")
     for category in (texts.get("categories") or "").split(","):
         if category.strip() and category.strip() not in CATEGORIES:
             field = "metadata.annotations[categories]"
-            yield _say(bundle, field, f"{category.strip()!r} is unknown", f"use {', '.join(CATEGORIES)}")
+            yield _csv_problem(bundle, field, f"{category.strip()!r} is unknown", f"use {', '.join(CATEGORIES)}")

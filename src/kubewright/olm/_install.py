@@ -65,11 +65,11 @@ def _by_place(project: Project) -> tuple[list[Permission], list[Permission]]:
     for one in (*project.operator.permissions(), *reviews):
         in_target = one.where == OWN or (one.where == WATCHED and not whole)
         (in_targets if in_target else everywhere).append(replace(one, where=WATCHED if in_target else CLUSTER))
-    granted = {_what(one) for one in everywhere}
-    return everywhere, [one for one in in_targets if _what(one) not in granted]
+    granted = {_identity(one) for one in everywhere}
+    return everywhere, [one for one in in_targets if _identity(one) not in granted]
 
 
-def _what(one: Permission) -> tuple[str, ...]:
+def _identity(one: Permission) -> tuple[str, ...]:
     return one.group, one.resource, one.verb, one.name, one.url
 
 

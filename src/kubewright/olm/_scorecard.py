@@ -21,7 +21,7 @@ def check_scorecard(bundle: Bundle) -> Iterator[Problem]:
     for one in owned:
         where = f"spec.customresourcedefinitions.owned[{one.get('name')}/{one.get('version')}]"
         if not one.get("resources"):
-            yield _say(
+            yield _scorecard_problem(
                 bundle,
                 "olm-crds-have-resources",
                 f"{where}.resources",
@@ -31,7 +31,7 @@ def check_scorecard(bundle: Bundle) -> Iterator[Problem]:
         yield from _described(bundle, one, where, examples)
 
 
-def _say(bundle: Bundle, test: str, field: str, message: str, advice: str) -> Problem:
+def _scorecard_problem(bundle: Bundle, test: str, field: str, message: str, advice: str) -> Problem:
     return problem("error", bundle.csv_path, message, advice, field=field, check=test)
 
 
@@ -47,11 +47,11 @@ def _examples(bundle: Bundle) -> list[Mapping[str, Any]]:
 def _specs(bundle: Bundle, examples: list[Mapping[str, Any]]) -> Iterator[Problem]:
     field = "metadata.annotations[alm-examples]"
     if not examples:
-        yield _say(bundle, "basic-check-spec", field, "there are no examples", "add one for each kind")
+        yield _scorecard_problem(bundle, "basic-check-spec", field, "there are no examples", "add one for each kind")
     for one in examples:
         if "spec" not in one:
             what = f"{one.get('kind')} {(one.get('metadata') or {}).get('name')}"
-            yield _say(bundle, "basic-check-spec", field, f"{what} has no spec", "give it one")
+            yield _scorecard_problem(bundle, "basic-check-spec", field, f"{what} has no spec", "give it one")
 
 
 def _validation(bundle: Bundle) -> Iterator[Problem]:
@@ -79,7 +79,7 @@ def _described(
         paths = [one.get("path") or "" for one in owned.get(f"{part}Descriptors") or []]
         for name in sorted(fields):
             if not any(path == name or path.startswith((f"{name}.", f"{name}[")) for path in paths):
-                yield _say(
+                yield _scorecard_problem(
                     bundle,
                     f"olm-{part}-descriptors",
                     f"{where}.{part}Descriptors",

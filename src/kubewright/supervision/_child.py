@@ -52,7 +52,7 @@ def run_program(request: dict[str, Any], descriptors: list[int], errors: int, jo
         else:
             _isolate(request.get("mounts"), request.get("hostname"))
         place = "user"
-        _become(request)
+        _set_credentials(request)
         if _LINUX:
             _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         place = "workingDir"
@@ -80,7 +80,7 @@ def _join_family(number: int) -> None:
             resource.setrlimit(_RLIMIT_LOCKS, (number, number))
 
 
-def _become(request: dict[str, Any]) -> None:
+def _set_credentials(request: dict[str, Any]) -> None:
     if _LINUX and request.get("no_new_privileges"):
         _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     user, group, groups = request.get("user"), request.get("group"), request.get("groups")

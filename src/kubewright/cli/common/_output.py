@@ -38,7 +38,7 @@ class Output:
         """
         if not self.json:
             self._progress.clear()
-            _say(f"{sign} {visible(text)}" if sign else visible(text))
+            _echo(f"{sign} {visible(text)}" if sign else visible(text))
 
     def step(self, did: str, what: str) -> None:
         """Prints a step and adds it to `steps`: `applied`, `Deployment guestbook-system/guestbook`."""
@@ -50,14 +50,14 @@ class Output:
         if self.json:
             import msgspec
 
-            _say(msgspec.json.format(msgspec.json.encode(content), indent=2))
+            _echo(msgspec.json.format(msgspec.json.encode(content), indent=2))
 
     def waiting(self, title: str) -> AbstractContextManager[Step]:
         """Shows a spinner on standard error while the block runs, if that is a terminal."""
         return self._progress.step(title, lines=False)
 
 
-def _say(text: str | bytes) -> None:
+def _echo(text: str | bytes) -> None:
     try:
         click.echo(text)
     except BrokenPipeError:

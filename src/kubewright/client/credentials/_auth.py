@@ -155,7 +155,7 @@ class Authenticator:
         elif self._token_file is not None:
             token = self._token_file.token()
         if token:
-            return (("Authorization", f"Bearer {_header_value(token, f'the token of {_whose(credentials)}')}"),)
+            return (("Authorization", f"Bearer {_header_value(token, f'the token of {_user_of(credentials)}')}"),)
         if credentials.has_basic:
             pair = f"{credentials.username or ''}:{credentials.password or ''}"
             return (("Authorization", f"Basic {base64.b64encode(pair.encode()).decode()}"),)
@@ -309,7 +309,7 @@ def _secrets(credential: ExecCredential) -> tuple[str | None, bytes | None]:
     return (credential.token, credential.certificate)
 
 
-def _whose(credentials: Credentials) -> str:
+def _user_of(credentials: Credentials) -> str:
     return f"user {credentials.user!r}" if credentials.user else "the client"
 
 
@@ -328,7 +328,7 @@ def _client_certificate(credentials: Credentials) -> ClientCertificate | None:
 def _plugin_certificate(credential: ExecCredential, credentials: Credentials) -> ClientCertificate | None:
     if credential.certificate is None:
         return None
-    label = f"{_whose(credentials)} (from its exec plugin)"
+    label = f"{_user_of(credentials)} (from its exec plugin)"
     return ClientCertificate(label, certificate_data=credential.certificate, key_data=credential.key)
 
 

@@ -197,7 +197,7 @@ class _Run(asyncio.SubprocessProtocol):
         if self._problem is None and status:
             self._problem = f"failed with exit status {status}" if status > 0 else f"was killed by signal {-status}"
         if self._problem is not None:
-            raise ConfigError(f"{self.name} {self._problem}{self._said()}")
+            raise ConfigError(f"{self.name} {self._problem}{self._output_hint()}")
         return bytes(self._output)
 
     def _end(self, problem: str) -> None:
@@ -208,7 +208,7 @@ class _Run(asyncio.SubprocessProtocol):
         # Kills the process and closes its pipes, even if a child process still has them open.
         self._transport.close()
 
-    def _said(self) -> str:
+    def _output_hint(self) -> str:
         if self.interactive:
             return "; its own message is above"
         text = _clean(self._errors.decode("utf-8", "replace"))

@@ -173,13 +173,15 @@ class ContainerWorker:
             ("Started", "Container started"),
         ):
             self._report(reason, text)
-        attending = [asyncio.ensure_future(each) for each in (self._attend(), self._limit_memory(launched))]
+        hooks_and_limits = [
+            asyncio.ensure_future(each) for each in (self._run_hook_and_probes(), self._limit_memory(launched))
+        ]
         try:
             code = await launched.process.wait()
         finally:
-            for task in attending:
+            for task in hooks_and_limits:
                 task.cancel()
-            await asyncio.gather(*attending, return_exceptions=True)
+            await asyncio.gather(*hooks_and_limits, return_exceptions=True)
             self.launched = None
             await output.finish()
         reason = self._reason or ("Completed" if code == 0 else "Error")
@@ -195,7 +197,7 @@ class ContainerWorker:
             message = await output.tail(_TAIL_LINES, _TAIL_BYTES)
         return message
 
-    async def _attend(self) -> None:
+    async def _run_hook_and_probes(self) -> None:
         """Runs the postStart hook, then the probes."""
         state, container = self.state, self.state.container
         hook = container.lifecycle.post_start if container.lifecycle is not None else None

@@ -24,9 +24,9 @@ class Output:
         self.process = process
         self.log = ContainerLog(path)
         self._attachments: set[Attachment] = set()
-        self._carrying = asyncio.get_running_loop().create_task(self._carry())
+        self._distributing = asyncio.get_running_loop().create_task(self._distribute())
 
-    async def _carry(self) -> None:
+    async def _distribute(self) -> None:
         async for channel, data in self.process.output():
             self.log.write("stdout" if channel is Channel.STDOUT else "stderr", data)
             for attachment in [*self._attachments]:
@@ -35,9 +35,9 @@ class Output:
     async def finish(self) -> None:
         """Stores what the ended process has written, and closes the log."""
         # Another process may hold the pipes open; its output is not part of the container.
-        await asyncio.wait([self._carrying], timeout=_DRAIN_SECONDS)
-        self._carrying.cancel()
-        await asyncio.gather(self._carrying, return_exceptions=True)
+        await asyncio.wait([self._distributing], timeout=_DRAIN_SECONDS)
+        self._distributing.cancel()
+        await asyncio.gather(self._distributing, return_exceptions=True)
         await self.process.close()
         self.log.close()
         for attachment in [*self._attachments]:

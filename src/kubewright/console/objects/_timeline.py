@@ -117,7 +117,7 @@ def reconcile_entries(inspected: ObjectInspection, may_show: Callable[[WriteReco
             state=RESULT_STATES.get(record.result, State.UNKNOWN),
             text=f"{_WORDS.get(record.result, record.result)} in {format_duration(record.seconds)}"
             + (f", attempt {record.attempt}" if record.attempt > 1 else ""),
-            why=_why(record),
+            why=_trigger_text(record),
             writes=tuple(
                 _write_entry(write, inspected.values.get((number, place)), may_show)
                 for place, write in enumerate(record.writes)
@@ -127,7 +127,7 @@ def reconcile_entries(inspected: ObjectInspection, may_show: Callable[[WriteReco
     ]
 
 
-def _why(record: ReconcileRecord) -> str:
+def _trigger_text(record: ReconcileRecord) -> str:
     if record.cause:
         kind, _, what = record.trigger.rpartition(" ")
         return f"{kind} {record.cause} was {what}" if kind else f"{record.trigger} of {record.cause}"

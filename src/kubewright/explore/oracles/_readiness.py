@@ -163,14 +163,14 @@ def recovered(usual: Checkpoint, checkpoint: Checkpoint) -> list[Finding]:
                 Finding(
                     "rolled-back-spec",
                     f"the image was changed back, but {resource} {namespace}/{name} is not ready",
-                    _why(child),
+                    _waiting_reasons(child),
                     subject=resource,
                 )
             ]
     return []
 
 
-def _why(workload: dict[str, Any]) -> tuple[str, ...]:
+def _waiting_reasons(workload: dict[str, Any]) -> tuple[str, ...]:
     """Returns why the containers of a pod wait."""
     statuses = workload.get("status", {}).get("containerStatuses") or ()
     waiting = [each.get("state", {}).get("waiting") for each in statuses]

@@ -45,11 +45,11 @@ class Standby:
 
     async def start(self) -> None:
         """Starts the standby. Afterwards its caches are in sync."""
-        await self._clock.run(self._take(), 60)
+        await self._clock.run(self._acquire_lease(), 60)
         self._tasks.append(asyncio.create_task(self._operate(), name="standby of the operator"))
         await self._clock.advance_until(lambda: self.running is not None or self._tasks[0].done(), limit=600)
 
-    async def _take(self) -> None:
+    async def _acquire_lease(self) -> None:
         spec = {"holderIdentity": "the-first-replica", "leaseDurationSeconds": 3600, "renewTime": self._now()}
         metadata = {"name": _LEASE, "namespace": _NAMESPACE}
         lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}

@@ -243,7 +243,7 @@ def _lists(schema: dict[str, Any], value: list[Any] | None) -> Iterator[list[Any
             yield value[:-1]
             if len(value) > 1 and schema.get("minItems", 0) == 0:
                 yield []
-        if (more := _another(items, value[-1])) is not None:
+        if (more := _different_item(items, value[-1])) is not None:
             yield [*value, more]
     elif (one := _example(items)) is not None:
         yield [one]
@@ -262,7 +262,7 @@ def _objects(schema: dict[str, Any], value: dict[str, Any] | None) -> Iterator[d
         yield made
 
 
-def _another(schema: dict[str, Any], like: Any) -> Any:
+def _different_item(schema: dict[str, Any], like: Any) -> Any:
     """Returns an item like another one, but with other strings and numbers."""
     if isinstance(like, str):
         return next(iter(each for each in _values(schema, like) if each and each != like), None)
@@ -271,7 +271,7 @@ def _another(schema: dict[str, Any], like: Any) -> Any:
     if isinstance(like, dict):
         properties = schema.get("properties", {})
         return {
-            name: (_another(properties.get(name, {}), held) or held)
+            name: (_different_item(properties.get(name, {}), held) or held)
             if isinstance(held, str | int) and "enum" not in properties.get(name, {})
             else held
             for name, held in like.items()

@@ -100,16 +100,16 @@ def _find(progress: Progress) -> dict[str, Path]:
     """Returns every binary of the right version on this machine."""
     found: dict[str, Path] = {}
     if assets := os.environ.get("KUBEBUILDER_ASSETS"):
-        found = _right_ones(Path(assets).absolute(), BINARIES, progress, "KUBEBUILDER_ASSETS")
+        found = _matching_binaries(Path(assets).absolute(), BINARIES, progress, "KUBEBUILDER_ASSETS")
     missing = [name for name in BINARIES if name not in found]
-    found |= _right_ones(binaries_folder(), missing, progress, "the cache")
+    found |= _matching_binaries(binaries_folder(), missing, progress, "the cache")
     if ETCD not in found and kubernetes_version() != KUBERNETES_VERSION:
         # All versions of Kubernetes are tested with the same etcd.
-        found |= _right_ones(_folder_of(KUBERNETES_VERSION), [ETCD], progress, "the cache")
+        found |= _matching_binaries(_folder_of(KUBERNETES_VERSION), [ETCD], progress, "the cache")
     return found
 
 
-def _right_ones(folder: Path, names: Iterable[str], progress: Progress, source: str) -> dict[str, Path]:
+def _matching_binaries(folder: Path, names: Iterable[str], progress: Progress, source: str) -> dict[str, Path]:
     present = [folder / name for name in names if (folder / name).is_file()]
     if not present:
         return {}
@@ -120,16 +120,16 @@ def _right_ones(folder: Path, names: Iterable[str], progress: Progress, source: 
                 right[binary.name] = binary
             else:
                 is_what = f"has version {version}" if version else "does not report its version"
-                progress.say(f"skipping {binary.name} of {source}: it {is_what}, expected {_wanted(binary.name)}")
+                progress.say(f"skipping {binary.name} of {source}: it {is_what}, expected {_expected(binary.name)}")
     return right
 
 
-def _wanted(name: str) -> str:
+def _expected(name: str) -> str:
     return (ETCD_VERSION if name == ETCD else kubernetes_version()).rpartition(".")[0] + ".x"
 
 
 def _is_right(name: str, version: str) -> bool:
-    return version.startswith(_wanted(name).removesuffix("x"))
+    return version.startswith(_expected(name).removesuffix("x"))
 
 
 def _provide(missing: list[str], folder: Path, progress: Progress) -> None:
@@ -162,7 +162,9 @@ def _install(binaries: Iterable[Path], wanted: Iterable[str], folder: Path) -> l
             continue
         version = binary_version(binary)
         if version is None or not _is_right(binary.name, version):
-            raise SetupError(f"the new {binary.name} has version {version}, expected {_wanted(binary.name)}; rejected")
+            raise SetupError(
+                f"the new {binary.name} has version {version}, expected {_expected(binary.name)}; rejected"
+            )
         binary.rename(folder / binary.name)
         installed.append(binary.name)
     return installed

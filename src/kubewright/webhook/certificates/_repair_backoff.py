@@ -71,7 +71,7 @@ class RepairBackoff:
                 " it. Until then the delay between repairs grows to %s",
                 target.kind,
                 target.metadata.name,
-                _opponent(target, self._manager),
+                _other_writer(target, self._manager),
                 format_duration(_MAX_DELAY),
             )
 
@@ -83,7 +83,7 @@ class RepairBackoff:
         return last
 
 
-def _opponent(target: Target, manager: str) -> str:
+def _other_writer(target: Target, manager: str) -> str:
     """Returns which other field manager last wrote a bundle. A removed field has no manager."""
     others = [
         entry

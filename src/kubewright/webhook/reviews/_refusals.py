@@ -57,7 +57,7 @@ class FieldError(msgspec.Struct, frozen=True):
     @classmethod
     def required(cls, path: str, detail: str = "") -> FieldError:
         """The field is required."""
-        return cls(path, _worded("Required value", detail), "FieldValueRequired")
+        return cls(path, _with_detail("Required value", detail), "FieldValueRequired")
 
     @classmethod
     def forbidden(cls, path: str, detail: str) -> FieldError:
@@ -147,7 +147,7 @@ def _cause(error: FieldError) -> dict[str, str]:
     return {"reason": as_text(error.reason), "message": as_text(error.message), "field": as_text(error.path)}
 
 
-def _worded(what: str, detail: str) -> str:
+def _with_detail(what: str, detail: str) -> str:
     return f"{what}: {detail}" if detail else what
 
 

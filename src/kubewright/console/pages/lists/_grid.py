@@ -83,7 +83,7 @@ class LiveGrid(Element, component=STATIC / "live_grid.js"):
         self.props["filter"] = view.text
         self.props["wide"] = view.wide
         self.on("mounted", on_ready)
-        self.on("sorted", lambda event: on_sort(_sort_of(event)))
+        self.on("sorted", lambda event: on_sort(_sort_order(event)))
         self.on("selected", lambda event: on_select(_ids_of(event)))
 
     def start(self, rows: Iterable[Row], *, last: bool) -> None:
@@ -118,6 +118,6 @@ def _ids_of(event: GenericEventArguments) -> list[str]:
     return [one for one in ids if isinstance(one, str)] if isinstance(ids, list) else []
 
 
-def _sort_of(event: GenericEventArguments) -> str:
+def _sort_order(event: GenericEventArguments) -> str:
     sort = event.args.get("sort") if isinstance(event.args, dict) else None
     return sort if isinstance(sort, str) else ""
