@@ -129,7 +129,7 @@ class State:
         self.delays: dict[str, Delay] = {}
         """The delays of controllers that a laboratory holds back, by the name of the controller."""
         self.delays_changed: list[Callable[[], None]] = []
-        """Called when such a delay has ended."""
+        """Called when such a delay has ended, or another one has replaced it."""
         self.restored: list[Callable[[], None]] = []
         """Called after all objects were restored, so that state outside the storage can be rebuilt."""
         self.slow_callbacks: SlowCallbacks | None = None

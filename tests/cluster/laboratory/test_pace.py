@@ -189,3 +189,25 @@ async def test_second_end_keeps_a_new_delay() -> None:
         assert await client.find(core.Namespace, "x") is not None
         await clock.advance(2)
         assert await client.find(core.Namespace, "x") is None
+
+
+async def test_later_delay_also_applies_to_waiting_work() -> None:
+    clock = VirtualClock()
+    async with Cluster(clock=clock, seed=1) as cluster:
+        client = cluster.client()
+        cluster.lab.delay_garbage_collection(60)
+        cluster.lab.delay_namespace_deletion(60)
+        await family(client)
+        await client.create(core.Namespace(metadata=meta.ObjectMeta(name="x")))
+        await cluster.settled()
+        await client.delete(core.Namespace, "x")
+        await clock.advance(30)
+        later = [cluster.lab.delay_garbage_collection(), cluster.lab.delay_namespace_deletion(600)]
+        await clock.advance(599)
+        assert await client.find(core.ConfigMap, "owned", "default") is not None
+        assert await client.find(core.Namespace, "x") is not None
+        await clock.advance(2)
+        assert await client.find(core.Namespace, "x") is None
+        later[0].end()
+        await cluster.settled()
+        assert await client.find(core.ConfigMap, "owned", "default") is None

@@ -112,10 +112,10 @@ class Controllers:
         self._schedule()
 
     def _delays_changed(self) -> None:
-        if self._collecting is not None and "garbage-collector" not in self._state.delays:
+        if self._collecting is not None:  # `_is_ready` starts a timer for another delay
             self._collecting.cancel()
             self._collecting = None
-        self._namespaces.release()
+        self._namespaces.delay_changed()
         self._schedule()
 
     async def _measured(self) -> None:

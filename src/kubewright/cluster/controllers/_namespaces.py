@@ -115,14 +115,13 @@ class Namespaces:
         self._todo[name] = None
         self._schedule()
 
-    def release(self) -> None:
-        """Begins the deletions that were held back, if they no longer are."""
-        if "namespaces" not in self._state.delays:
-            for name, timer in list(self._held.items()):
-                if timer is not None:
-                    timer.cancel()
-                self._todo[name] = None
-            self._held.clear()
+    def delay_changed(self) -> None:
+        """Begins the deletions that were held back, or holds them back for the delay that has replaced the former."""
+        for name, timer in self._held.items():
+            if timer is not None:
+                timer.cancel()
+            self._todo[name] = None
+        self._held.clear()
 
     async def _fill(self, name: str) -> None:
         accounts = type_of(self._state, "/serviceaccounts")
