@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
 from kubewright.explore.faults import plans_of
 from kubewright.explore.model import Apply, Create, Fault, Outcome, Plan, Revise, Story, Wait
-from kubewright.explore.runner import Pool, reachable_lines
+from kubewright.explore.runner import Pool, RunnerError, reachable_lines
 from kubewright.explore.workloads import Subject, changes_of, life_of, read_subjects
 from kubewright.operator.loading import load_operator
 
@@ -218,3 +220,55 @@ def test_bug_of_a_companion_ends_a_run(pool: Pool, tmp_path: Path) -> None:
     target = str(broken)
     outcome = pool.run(Plan(life_of(subject_of(target), None)), target)
     assert "KeyError" in outcome.broken
+
+
+class Stuck:
+    """A worker whose runs last until it is killed."""
+
+    def __init__(self) -> None:
+        self.runs = threading.Event()
+        self.killed = threading.Event()
+
+    def run(self, target: str, plan: Plan, fresh: bool) -> Outcome:
+        self.runs.set()
+        assert self.killed.wait(60)
+        raise RunnerError("the process that runs plans ended")
+
+    def kill(self) -> None:
+        self.killed.set()
+
+    def close(self) -> None: ...
+
+
+def test_interruption_ends_the_runs_that_other_threads_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = Stuck()
+    monkeypatch.setattr("kubewright.explore.runner._pool._Worker", lambda: worker)
+    submitted: list[Future[Outcome]] = []
+    plan = Plan(Story("any", (Wait(),)))
+
+    def interrupted() -> None:
+        with Pool("", workers=1) as pool, pool.threads() as threads:
+            submitted.extend(threads.submit(pool.run, plan) for _ in range(2))
+            assert worker.runs.wait(60)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert isinstance(submitted[0].exception(), RunnerError)
+    assert submitted[1].cancelled()
+
+
+def test_no_run_begins_after_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = Stuck()
+    monkeypatch.setattr("kubewright.explore.runner._pool._Worker", lambda: worker)
+
+    def interrupted(pool: Pool) -> None:
+        with pool.threads():
+            raise KeyboardInterrupt
+
+    with Pool("", workers=1) as pool:
+        with pytest.raises(KeyboardInterrupt):
+            interrupted(pool)
+        with pytest.raises(RunnerError, match="the exploration was interrupted"):
+            pool.run(Plan(Story("any", (Wait(),))))
+    assert not worker.runs.is_set()

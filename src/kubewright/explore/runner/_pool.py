@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Final, Self
@@ -61,6 +63,10 @@ class _Server:
         assert isinstance(found, Outcome)
         return found
 
+    def kill(self) -> None:
+        """Kills the process, so that a run that another thread waits for fails."""
+        self._process.kill()
+
     def close(self) -> None:
         """Ends the server."""
         assert self._process.stdin is not None
@@ -84,6 +90,11 @@ class _Worker:
             self._servers[seed] = _Server(seed)
         return self._servers[seed].run(target, plan, fresh)
 
+    def kill(self) -> None:
+        """Kills the servers."""
+        for server in list(self._servers.values()):  # another thread may start one
+            server.kill()
+
     def close(self) -> None:
         """Ends the servers."""
         for server in self._servers.values():
@@ -103,6 +114,7 @@ class Pool:
         self._started: list[_Worker] = []
         self.runs = 0
         """How many plans were run."""
+        self._canceled = False
 
     def __enter__(self) -> Self:
         with ThreadPoolExecutor(max_workers=self.workers) as threads:
@@ -127,6 +139,20 @@ class Pool:
         for worker in self._started:
             worker.close()
 
+    @contextlib.contextmanager
+    def threads(self) -> Iterator[ThreadPoolExecutor]:
+        """A thread for each worker. After an exception in the block, such as Ctrl-C, the runs of all threads fail."""
+        with ThreadPoolExecutor(max_workers=self.workers) as threads:
+            try:
+                yield threads
+            except BaseException:
+                # The executor waits for its threads, and the task of a thread can take many runs.
+                threads.shutdown(wait=False, cancel_futures=True)
+                self._canceled = True
+                for worker in self._started:
+                    worker.kill()
+                raise
+
     def run(self, plan: Plan, target: str = "", *, fresh: bool = False) -> Outcome:
         """Runs a plan and waits for its outcome. `target` names another operator.
 
@@ -135,6 +161,8 @@ class Pool:
         """
         worker = self._free.get()
         try:
+            if self._canceled:
+                raise RunnerError("the exploration was interrupted")
             self.runs += 1
             return worker.run(target or self._target, plan, fresh)
         finally:

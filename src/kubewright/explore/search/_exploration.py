@@ -94,7 +94,7 @@ class Exploration:
 
     def explore(self) -> Report:
         """Runs until the budget is used up, or nothing is left to try."""
-        with ThreadPoolExecutor(max_workers=self._pool.workers) as threads:
+        with self._pool.threads() as threads:
             baselines = []
             for subject in self._subjects:
                 change = self._main_change(subject)
@@ -358,7 +358,7 @@ class Exploration:
     def replay(self, plan: Plan, oracle: str) -> list[Finding]:
         """Runs a plan again and returns the findings of an oracle."""
         subject = next((each for each in self._subjects if is_about(plan, each)), self._subjects[0])
-        with ThreadPoolExecutor(max_workers=self._pool.workers) as threads:
+        with self._pool.threads() as threads:
             baseline = self._baseline(subject, life_of(subject, None), threads)
             if baseline is not None:
                 self._aged(baseline)
