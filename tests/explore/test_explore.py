@@ -13,7 +13,15 @@ import pytest
 from kubewright.cli import run
 from kubewright.explore import ExploreError, Report, explore, replay, run_exploration
 from kubewright.explore.model import Fault, Finding, Plan, Story, Wait
-from kubewright.explore.reports import html_report, json_report, junit_report, load_plan, pytest_source, save_plan
+from kubewright.explore.reports import (
+    html_report,
+    json_report,
+    junit_report,
+    load_plan,
+    pytest_source,
+    save_plan,
+    summary_lines,
+)
 from kubewright.operator import Operator
 
 OPERATORS = Path(__file__).parent / "operators"
@@ -105,5 +113,19 @@ def test_command_rejects_a_time_in_which_nothing_runs(minutes: str, capsys: pyte
 
 
 def test_command_names_a_missing_sample_without_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["explore", str(OPERATORS / "rest_correct.py"), "--samples", "nope.yaml"]) == 1
-    assert capsys.readouterr().err == "Error: there is no sample nope.yaml\n"
+    assert run(["explore", str(OPERATORS / "rest_correct.py"), "--samples", "nope.yaml"]) == 2
+    assert capsys.readouterr().err == "Error: there is no sample nope.yaml; name an existing YAML file or folder\n"
+
+
+def test_command_rejects_samples_without_a_kind_of_the_operator(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "pod.yaml").write_text("{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}}")
+    assert run(["explore", str(OPERATORS / "rest_correct.py"), "--samples", str(tmp_path)]) == 2
+    assert "the samples contain no object that the operator reconciles" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("executed", "planned", "warns"), [(0, 404, True), (1, 404, False), (0, 0, False)])
+def test_summary_says_that_no_fault_was_injected(executed: int, planned: int, warns: bool) -> None:
+    lines = summary_lines(Report(executed=executed, planned=planned))
+    assert any(line.startswith("no fault was injected: ") for line in lines) is warns

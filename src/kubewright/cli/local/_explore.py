@@ -23,6 +23,7 @@ from kubewright.explore.reports import (
     save_plan,
     summary_lines,
 )
+from kubewright.explore.workloads import SampleError
 from kubewright.operator.loading import LoadError, samples_beside
 
 __all__ = ["command"]
@@ -125,7 +126,8 @@ def command(
                     progress=progress,
                 )
             except ExploreError as error:  # the program was imported
-                raise click.ClickException(str(error)) from error
+                invalid_input = isinstance(error.__cause__, SampleError)
+                raise (WrongUse if invalid_input else click.ClickException)(str(error)) from error
     except LoadError as error:
         raise WrongUse(str(error)) from error
     _show(report, where, paths, save, output)

@@ -200,6 +200,10 @@ def summary_lines(report: Report) -> list[str]:
         f" operator statements reached: {report.lines}",
         f"not confirmed by a replay: {report.unconfirmed}; runs that did not end: {report.inconclusive}",
     ]
+    if report.planned and not report.executed:
+        lines.append(
+            "no fault was injected: the limit was reached before the first fault plan; raise --minutes or --budget"
+        )
     lines += [f"operator lines never reached: {place}" for place in report.unreached]
     lines += [f"not compared: {mask}" for mask in report.masks]
     lines += [f"not deterministic: {escape}" for escape in report.escapes]

@@ -118,7 +118,7 @@ def _files(paths: Sequence[Path]) -> list[Path]:
         elif path.is_file():
             found.append(path)
         else:
-            raise SampleError(f"there is no sample {path}")
+            raise SampleError(f"there is no sample {path}; name an existing YAML file or folder")
     return [path for path in found if path.stem != "kustomization"]
 
 
