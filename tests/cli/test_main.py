@@ -118,6 +118,15 @@ def test_a_reader_that_has_seen_enough_is_not_an_error_message() -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("arguments", [["version"], ["version", "--output", "json"], ["--help"]])
+def test_closed_standard_output_is_not_a_failure(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", None)  # as Python does after `kubewright version >&-`
+    with contextlib.redirect_stderr(errors):
+        assert cli.run(arguments) == 0
+    assert errors.getvalue() == ""
+
+
 def test_starting_imports_nothing_heavy() -> None:
     program = (
         "import sys; from kubewright.cli import run; run(['--help']);"

@@ -43,7 +43,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _complete()
     try:
         result = cli.main(arguments, prog_name="kubewright", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it is None if the caller closed it: `kubewright install >&-`
+            sys.stdout.flush()
     except click.ClickException as error:
         click.echo(visible(_message(error) + _explanation(error)), err=True)
         return error.exit_code
