@@ -173,7 +173,7 @@ async def test_unknown_credentials_are_wrong_use(
     for name in ("install", "uninstall", "deploy", "undeploy", "codegen"):
         assert await asyncio.to_thread(run, [*WITH_CLUSTER[name], "--kubeconfig", config]) == 2
         output = printed(capsys)
-        assert "Unauthorized" in output
+        assert "Unauthorized: the server does not accept the credentials; renew the token" in output
         assert "not-a-token" not in output
 
 

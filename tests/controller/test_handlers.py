@@ -342,6 +342,8 @@ def test_a_finalizer_is_named_after_the_group_and_the_operator_unless_the_group_
 
 
 def test_an_operator_has_a_name_that_can_be_written_everywhere() -> None:
+    with pytest.raises(ValueError, match=f"operator name '{'x' * 64}' must be .*, at most 63 of them, such as"):
+        Operator("x" * 64)
     with pytest.raises(ValueError, match="operator name 'My Operator' must be lower case"):
         Operator("My Operator")
     with pytest.raises(TypeError, match="operator name must be a string, such as foo-operator, not None"):

@@ -161,3 +161,36 @@ def test_rejects_what_is_not_a_clock() -> None:
     anything: Any = VirtualClock
     with pytest.raises(TypeError, match="clock must be a Clock, such as VirtualClock"):
         kw.Operator("post").running(clock=anything)
+
+
+async def test_names_a_dependency_that_ends_without_a_yield() -> None:
+    operator = kw.Operator("empty")
+
+    @operator.provides
+    async def mail() -> AsyncIterator[Mail]:
+        names: list[str] = []
+        for name in names:
+            yield Mail(name)
+
+    @operator.reconciles(core.ConfigMap)
+    async def sync(obj: core.ConfigMap, ctx: kw.Context[core.ConfigMap]) -> None: ...
+
+    async with Cluster() as cluster:
+        with pytest.raises(TypeError, match="the dependency mail ended without a yield: `async def"):
+            await operator.running(cluster).__aenter__()
+
+
+async def test_error_of_a_dependency_is_raised_unchanged() -> None:
+    operator = kw.Operator("failing")
+
+    @operator.provides
+    async def mail() -> AsyncIterator[Mail]:
+        raise RuntimeError("no route to the mail server")
+        yield
+
+    @operator.reconciles(core.ConfigMap)
+    async def sync(obj: core.ConfigMap, ctx: kw.Context[core.ConfigMap]) -> None: ...
+
+    async with Cluster() as cluster:
+        with pytest.raises(RuntimeError, match=r"^no route to the mail server$"):
+            await operator.running(cluster).__aenter__()

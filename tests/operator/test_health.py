@@ -247,5 +247,7 @@ async def test_operator_does_not_start_if_health_address_is_in_use() -> None:
         async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None: ...
 
         client = Client(ClientConfig(server="http://127.0.0.1:1"))
-        with pytest.raises(SettingError, match=f"cannot listen at {taken.port}: "):
+        with pytest.raises(
+            SettingError, match=rf"cannot listen at {taken.port}: .*; choose another address with --health-bind$"
+        ):
             await operator.running(client).__aenter__()

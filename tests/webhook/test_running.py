@@ -179,7 +179,9 @@ async def test_rejects_webhook_address_in_use(operator: kw.Operator, cluster: Cl
     async with cluster.client() as client, operator.running(client) as running:
         assert running.webhooks.server is not None
         bind = f"127.0.0.1:{running.webhooks.server.port}"
-        with pytest.raises(SettingError, match=f"cannot serve webhooks at {bind}: "):
+        with pytest.raises(
+            SettingError, match=f"cannot serve webhooks at {bind}: .*; choose another address with --webhook-bind$"
+        ):
             async with operator.running(client, webhook_bind=bind):
                 pass
 

@@ -53,6 +53,8 @@ def on_first_use(package: str, module: str) -> tuple[Callable[[str], object], Ca
         # Types start with a capital letter. Looking up other names, such as another version's module, imports nothing.
         if name[:1].isupper() and name in names():
             return vars(sys.modules[package])[name]
-        raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
+        shared = sys.modules["kubewright.api"]  # users of Go expect `meta.Time` and `resource.Quantity`
+        hint = f"; import it from {shared.__name__}" if name in shared.__all__ else ""
+        raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}", name=name, obj=sys.modules[package])
 
     return find, names

@@ -31,7 +31,7 @@ def explain(error: BaseException, kind: type[Object], verb: str) -> str:
     if isinstance(error, NotFound):
         return f"the server does not serve {resource} in version {info.version}: install its definition first"
     if isinstance(error, Unauthorized):
-        return f"the server does not accept the credentials: {error}"
+        return str(error)
     if isinstance(error, NotKubernetes):
         return f"this is not a Kubernetes API server: {error}"
     if isinstance(error, Unavailable):

@@ -161,6 +161,9 @@ class Forbidden(ApiError):
 class Unauthorized(ApiError):
     """401: the server does not accept the credentials."""
 
+    def __str__(self) -> str:
+        return f"{super().__str__()}: the server does not accept the credentials; renew the token or the certificate"
+
 
 class TooManyRequests(ApiError):
     """429: the server is busy, or an eviction must wait for a disruption budget."""

@@ -20,13 +20,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
 
 __all__ = ["Dependencies", "Dependency", "Replacement", "start_dependencies"]
 
 T = TypeVar("T")
+
+_YIELDS_ONCE: Final = "`async def http() -> AsyncIterator[Client]: ... yield client`"
 
 
 class Dependency(Generic[T]):
@@ -68,7 +70,7 @@ def _check_start(what: str, start: Any) -> None:
         name = getattr(start, "__name__", repr(start))
         raise TypeError(
             f"{what} takes an async function without parameters that yields the value once, not {name}:"
-            " `async def http() -> AsyncIterator[Client]: ... yield client`, without @asynccontextmanager"
+            f" {_YIELDS_ONCE}, without @asynccontextmanager"
         )
 
 
@@ -103,7 +105,8 @@ async def start_dependencies(
 ) -> Dependencies:
     """Starts the dependencies that are not replaced, in order. They are closed when the stack unwinds.
 
-    Raises ValueError for a replacement of a dependency that the operator does not provide.
+    Raises ValueError for a replacement of a dependency that the operator does not provide, and TypeError for a function
+    that ends without a yield.
     """
     provided = list(provided)
     values: dict[Dependency[Any], Any] = {}
@@ -113,5 +116,10 @@ async def start_dependencies(
         values[each.dependency] = each.value
     for dependency in provided:
         if dependency not in values:
-            values[dependency] = await stack.enter_async_context(asynccontextmanager(dependency.start)())
+            try:
+                values[dependency] = await stack.enter_async_context(asynccontextmanager(dependency.start)())
+            except RuntimeError as error:
+                if isinstance(error.__context__, StopAsyncIteration):  # contextlib's error does not name the function
+                    raise TypeError(f"the dependency {dependency.name} ended without a yield: {_YIELDS_ONCE}") from None
+                raise
     return Dependencies(values)

@@ -83,7 +83,7 @@ class WebhookRun:
             )
             self.server = await stack.enter_async_context(server)
         except OSError as error:
-            raise SettingError(str(error.strerror or error)) from None
+            raise SettingError(f"{error.strerror or error}; choose another address with --webhook-bind") from None
         if self._testing or settings.webhook_url:
             from kubewright.webhook.configurations import (
                 WebhookAddress,

@@ -40,7 +40,10 @@ class OperatorDefinition(ControllerRegistration, WebhookRegistration, ComponentR
         **options: Unpack[Options],
     ) -> None:
         if not _NAME.fullmatch(check_string("operator name", name, "foo-operator")):
-            raise ValueError(f"operator name {name!r} must be lower case letters, digits and '-', such as foo-operator")
+            raise ValueError(
+                f"operator name {name!r} must be lower case letters, digits and '-', at most 63 of them, such as"
+                " foo-operator"
+            )
         super().__init__(name, Settings(**check_options("Operator", options)))
         self.clock = check_clock(clock)
         self.rng = rng

@@ -66,6 +66,8 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     """An address with its pages. A secure one is HTTPS, and all its pages require authorization."""
 
     bind: str
+    option: str
+    """The option that sets the address."""
     secure: bool
     pages: dict[str, Handler]
 
@@ -78,13 +80,14 @@ def sites_of(operator: OperatorDefinition, run: RunState) -> list[Site]:
     settings = run.settings
     sites: dict[tuple[str, int, bool], Site] = {}
 
-    def at(bind: str, *, secure: bool) -> dict[str, Handler]:
-        return sites.setdefault((*split_address(bind), secure), Site(bind=bind, secure=secure, pages={})).pages
+    def at(bind: str, option: str, *, secure: bool) -> dict[str, Handler]:
+        site = Site(bind=bind, option=option, secure=secure, pages={})
+        return sites.setdefault((*split_address(bind), secure), site).pages
 
     if settings.health_bind is not None:
-        at(settings.health_bind, secure=False).update(_health_pages(operator, run))
+        at(settings.health_bind, "--health-bind", secure=False).update(_health_pages(operator, run))
     if settings.metrics_bind is not None:
-        pages = at(settings.metrics_bind, secure=settings.has_secure_metrics)
+        pages = at(settings.metrics_bind, "--metrics-bind", secure=settings.has_secure_metrics)
         pages["/metrics"] = _metrics_page(operator)
         pages.update((path, partial(page, run)) for path, page in operator.pages.items())
     addresses = [(host, port) for host, port, _ in sites if port]  # port 0 is a different port for each server

@@ -34,7 +34,7 @@ async def serve_endpoints(
         try:
             servers.append(await stack.enter_async_context(server))
         except OSError as error:
-            raise SettingError(str(error.strerror)) from None
+            raise SettingError(f"{error.strerror}; choose another address with {site.option}") from None
     return servers
 
 
