@@ -229,3 +229,9 @@ async def gone(cluster: Cluster) -> bool:
         while cluster.state.storage._tables["/configmaps"].by_namespace:  # noqa: ASYNC110  (there is nothing to wait for)
             await asyncio.sleep(0)
     return True
+
+
+async def test_rejects_a_client_of_a_user_that_is_only_a_name() -> None:
+    async with Cluster() as cluster:
+        with pytest.raises(TypeError, match=r"""user is a User, such as User\("jane"\), not 'joe'; .* client_as"""):
+            cluster.client(user="joe")  # type: ignore[arg-type]

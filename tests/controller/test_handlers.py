@@ -341,6 +341,18 @@ def test_a_finalizer_is_named_after_the_group_and_the_operator_unless_the_group_
         operator.finalizes(Thing)
 
 
+@pytest.mark.parametrize("name", ["a\nb", "a\x7f"])
+def test_rejects_a_controller_name_that_no_field_manager_can_have(name: str) -> None:
+    operator = Operator("thing-operator")
+    with pytest.raises(ValueError, match="must be printable characters, such as site-probe"):
+        operator.reconciles(Thing, name=name)
+
+    async def probe(obj: Thing, ctx: Context[Thing]) -> None: ...
+
+    with pytest.raises(ValueError, match="must be printable characters, such as site-probe"):
+        operator.every(Thing, "1m", name=name)(probe)
+
+
 def test_an_operator_has_a_name_that_can_be_written_everywhere() -> None:
     with pytest.raises(ValueError, match=f"operator name '{'x' * 64}' must be .*, at most 63 of them, such as"):
         Operator("x" * 64)

@@ -145,6 +145,8 @@ class RepeatingRegistration:
         )
 
     def _check_new_name(self, controller: str, fix: str) -> None:
+        if not controller.isprintable():  # it is a part of a field manager
+            raise ValueError(f"controller name {controller!r} must be printable characters, such as site-probe")
         if any(other.name == controller for other in (*self._registrations, *self._repeating)):
             raise ValueError(
                 f"this operator already has a controller {controller!r}: give the second one another name, {fix}"
