@@ -21,7 +21,9 @@ class InProcess:
 
     def __init__(self, dispatcher: Dispatcher, user: User, *, warnings: bool = True) -> None:
         if not isinstance(user, User):
-            raise TypeError(f'user is a User, such as User("jane"), not {user!r}; for a name, call client_as("jane")')
+            raise TypeError(
+                f'user must be a User, such as User("jane"), not {user!r}; for a name, call client_as("jane")'
+            )
         self._dispatcher = dispatcher
         self._user = user
         self._with_warnings = warnings
