@@ -136,9 +136,7 @@ class ContextBackend(Interruptible, Generic[R], eq=False):
     def _cached(self) -> Snapshot[R]:
         snapshot = self.environment.caches.get(self.kind, self.key)
         if snapshot is None:
-            raise NotFound(
-                Status(code=404, reason="NotFound", message=f"{self.info.kind} {self.key} is not in the cache")
-            )
+            raise NotFound(Status(code=404, reason="NotFound", message=f"{self.info.kind} {self.key} is not cached"))
         return snapshot
 
     # Reading and reporting
