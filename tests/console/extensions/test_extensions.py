@@ -74,7 +74,7 @@ def test_operator_declares_extensions_by_name() -> None:
     operator.extend_console("fleet.ui:fleet")
     operator.extend_console("fleet.ui:fleet")
     assert operator.console_extensions == ["fleet.ui:fleet"]
-    with pytest.raises(ValueError, match="is module:name"):
+    with pytest.raises(ValueError, match="must be module:name"):
         operator.extend_console("fleet.ui")
 
 
