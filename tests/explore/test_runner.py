@@ -16,6 +16,7 @@ from kubewright.explore.workloads import Subject, changes_of, life_of, read_subj
 from kubewright.operator.loading import load_operator
 
 OPERATORS = Path(__file__).parent / "operators"
+WORKER = "kubewright.explore.runner._pool._Worker"  # private: stands in for processes whose runs never end
 
 
 @pytest.fixture(scope="module")
@@ -242,7 +243,7 @@ class Stuck:
 
 def test_interruption_ends_the_runs_that_other_threads_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
     worker = Stuck()
-    monkeypatch.setattr("kubewright.explore.runner._pool._Worker", lambda: worker)
+    monkeypatch.setattr(WORKER, lambda: worker)
     submitted: list[Future[Outcome]] = []
     plan = Plan(Story("any", (Wait(),)))
 
@@ -260,7 +261,7 @@ def test_interruption_ends_the_runs_that_other_threads_wait_for(monkeypatch: pyt
 
 def test_no_run_begins_after_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
     worker = Stuck()
-    monkeypatch.setattr("kubewright.explore.runner._pool._Worker", lambda: worker)
+    monkeypatch.setattr(WORKER, lambda: worker)
 
     def interrupted(pool: Pool) -> None:
         with pool.threads():

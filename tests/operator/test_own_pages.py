@@ -54,7 +54,7 @@ async def test_serves_own_pages_like_metrics(cluster: Cluster | RealCluster, cli
 def test_rejects_page_with_invalid_or_taken_path(path: str) -> None:
     operator = made("any")
     operator.page("/taken")(show)
-    with pytest.raises(ValueError, match=r"the path of a page is like /status|there is already a page"):
+    with pytest.raises(ValueError, match=r"the path of a page must begin with /|there is already a page"):
         operator.page(path)
 
 
