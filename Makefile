@@ -1,6 +1,7 @@
 # Each target sets up what it needs. A machine with Python 3.11+ and make is enough.
 PYTHON  ?= python3
-WORKERS ?= 2
+# Processes of pytest, for two cores: a quarter of the time, tests wait for programs and clocks.
+WORKERS ?= 3
 BIN     := .venv/bin
 RUN     := $(BIN)/python -m
 

@@ -86,7 +86,7 @@ def main() -> int:
         except subprocess.CalledProcessError as error:
             results.append((minor, f"not set up: {error}"))
             continue
-        command = [str(inner), "-m", "pytest", "-q", "-n", os.environ.get("WORKERS", "2"), "--dist", "loadfile"]
+        command = [str(inner), "-m", "pytest", "-q", "-n", os.environ.get("WORKERS", "3"), "--dist", "loadfile"]
         tests = ["-m", "not control_plane and not browser and not postgres", *(one for one in rest if one != "--")]
         done = subprocess.run([*command, "--no-loadscope-reorder", *tests], cwd=ROOT, check=False)
         results.append((f"{minor} ({version_of(inner)})", "passed" if done.returncode == 0 else "failed"))
