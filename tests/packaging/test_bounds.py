@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+
+from tools.audit import locked_in
 
 SETTINGS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
 PROJECT = SETTINGS["project"]
@@ -44,11 +45,8 @@ def direct(group: str) -> Iterator[Requirement]:
 @pytest.mark.parametrize("name", LOCKS)
 def test_lock_file_has_every_direct_dependency(name: str) -> None:
     """A dependency that is added without `make lock` would be missing where the lock file alone is installed."""
-    text = (Path(__file__).parents[2] / "requirements" / f"{name}.lock").read_text()
-    locked = {
-        canonicalize_name(found): Version(version)
-        for found, version in re.findall(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", text, re.MULTILINE)
-    }
+    releases = locked_in([Path(__file__).parents[2] / "requirements" / f"{name}.lock"])
+    locked = {canonicalize_name(each.name): Version(each.version) for each in releases}
     wanted = [*map(Requirement, PROJECT["dependencies"]), *(one for group in LOCKS[name] for one in direct(group))]
     if name == "lowest":
         wanted += [one for extra in PROJECT["optional-dependencies"].values() for one in map(Requirement, extra)]

@@ -89,7 +89,6 @@ class FakeNode:
         self._runner = runner
         self._heartbeat = heartbeat
         self._clock = clock or SystemClock()
-        self._renewed_at = self._lapsed_at = float("-inf")
         self._tasks = BackgroundTasks(f"the fake node {name}", self._clock)
         self._pods: dict[str, _PodState] = {}
         self._events = KubeletEvents(client, name, self._clock)
@@ -188,7 +187,7 @@ class FakeNode:
             await self._client.update(node)
 
     async def _renew_lease(self, seconds: float) -> None:
-        self._renewed_at = self._clock.now().timestamp()
+        renewed_at, lapsed_at = self._clock.now().timestamp(), float("-inf")
         while True:
             # If no client watches the lease, a renewal is only visible when something else happens: defer it until
             # then.
@@ -196,11 +195,11 @@ class FakeNode:
             await self._clock.sleep(seconds, deferrable=not watched)
             await self._tasks.retry(self._renew_lease_once)
             now = self._clock.now().timestamp()
-            if now - self._renewed_at > _LEASE_SECONDS:
-                self._lapsed_at = now
-            self._renewed_at = now
+            if now - renewed_at > _LEASE_SECONDS:
+                lapsed_at = now
+            renewed_at = now
             # More than once: the controller that marks the node may have read the lease before this renewal.
-            if watched and now - self._lapsed_at <= _LEASE_SECONDS:
+            if watched and now - lapsed_at <= _LEASE_SECONDS:
                 await self._tasks.retry(self._restore_ready)
 
     async def _renew_lease_once(self) -> None:
