@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from kubewright.counts import counted
 from kubewright.redaction import as_text
 
 __all__ = ["error_text", "only_cause", "raise_cause", "ungrouped"]
@@ -54,7 +55,7 @@ def error_text(error: BaseException) -> str:
     if isinstance(cause, BaseExceptionGroup):
         errors = list(_leaves(cause))
         more = f" and {len(errors) - _LISTED} more" if len(errors) > _LISTED else ""
-        return f"{len(errors)} errors: {'; '.join(map(error_text, errors[:_LISTED]))}{more}"
+        return f"{counted(len(errors), 'error')}: {'; '.join(map(error_text, errors[:_LISTED]))}{more}"
     said = f"{type(cause).__name__}: {as_text(cause)}"
     notes = dict.fromkeys([*getattr(error, "__notes__", ()), *getattr(cause, "__notes__", ())])
     return ". ".join([said.rstrip("."), *map(as_text, notes)]) if notes else said

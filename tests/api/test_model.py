@@ -142,3 +142,23 @@ def test_keeps_python_names_of_class_with_rename() -> None:
 
     assert encode(More(min_instances=2)) == b'{"pod_role_label":"role","min_instances":2}'
     assert decode(More, b'{"min_instances":3}').min_instances == 3
+
+
+def test_names_fields_with_the_same_json_name() -> None:
+    with pytest.raises(ValueError, match=r"^Twice: the fields 'pod_ip' and 'podIp' have the same JSON name 'podIp': "):
+
+        class Twice(Model):
+            other: int
+            pod_ip: str
+            podIp: str = ""
+
+    with pytest.raises(ValueError, match=r"^Plain: the fields 'b' and 'c' have .* JSON name 'b': rename one, or give"):
+
+        class Plain(Model, rename=str):
+            b: int = 1
+            c: int = msgspec.field(name="b", default=2)
+
+    with pytest.raises(ValueError, match=r"^More: the field 'size' has the same JSON name as an inherited field"):
+
+        class More(Everything):
+            size: int = msgspec.field(name="podIP", default=2)

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import copy
 import pickle
-from typing import Any
+import re
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -14,6 +15,7 @@ from kubewright.api import (
     Object,
     ObjectMeta,
     Resource,
+    core,
     decode,
     encode,
     from_dict,
@@ -120,6 +122,54 @@ def test_rejects_status_with_required_fields_at_import() -> None:
         @resource("example.com/v1")
         class Worse(Resource[OpenSpec, str]):
             pass
+
+
+class Plain(NamedTuple):
+    """Fields of a class that is not a model."""
+
+    phase: str = ""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (
+            OpenSpec,
+            "Resource[OpenSpec] must have two parameters, a spec and a status: Resource[FooSpec, FooStatus], or",
+        ),
+        ((OpenSpec, None, int), "Resource[OpenSpec, None, int] must have two parameters"),
+        (
+            (OpenSpec(size=1), None),
+            "Resource[OpenSpec(...), None]: the spec must be a class, such as FooSpec(",
+        ),
+        (("OpenSpec", None), "the spec must be a class, such as FooSpec(kw.Model), not 'OpenSpec'"),
+        ((OpenSpec, FooStatus()), "the status must be a class, such as FooStatus(kw.Model), not FooStatus(...)"),
+        ((OpenSpec, [FooStatus]), "the status must be a class, such as FooStatus(kw.Model), not list(...)"),
+        ((OpenSpec, ...), "the status must be a class"),
+        ((msgspec, None), "Resource[msgspec, None]: the spec must be a class"),
+        ((re.match, None), "Resource[match, None]: the spec must be a class"),
+    ],
+)
+def test_rejects_parameters_that_are_not_a_spec_and_a_status(parameters: Any, message: str) -> None:
+    generic: Any = Resource
+    with pytest.raises(TypeError, match=re.escape(message)):
+        generic[parameters]
+
+
+def test_rejects_status_that_is_not_a_model_with_the_fix() -> None:
+    with pytest.raises(TypeError, match=r"^the status of Bad must be a model: class Plain\(kw\.Model\)$"):
+
+        @resource("example.com/v1")
+        class Bad(Resource[OpenSpec, Plain]):
+            pass
+
+
+@pytest.mark.parametrize(("metadata", "given"), [({"name": "a"}, "a dict"), ("a", "a string")])
+@pytest.mark.parametrize("kind", [NoStatus, core.ConfigMap])
+def test_rejects_metadata_that_is_not_an_object_meta(kind: type[Object], metadata: Any, given: str) -> None:
+    message = f'{kind.__name__}: metadata must be an ObjectMeta, not {given}: metadata=ObjectMeta(name="...", '
+    with pytest.raises(TypeError, match=re.escape(message)):
+        kind(metadata=metadata)
 
 
 @pytest.mark.parametrize(

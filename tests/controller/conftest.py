@@ -15,12 +15,13 @@ from kubewright.api import Model, Object, ObjectMeta, Resource, encode, to_dict
 from kubewright.api.kinds import new_status
 from kubewright.cache import Caches, Informer, ObjectKey
 from kubewright.cache._store_writer import StoreWriter  # private: puts objects into a cache without a watch
-from kubewright.client import Client, Request, Response, Transport
+from kubewright.client import Client, Transport
 from kubewright.clock import Clock, VirtualClock
 from kubewright.controller import Applier, CachedKinds, Controller, Environment
 from kubewright.events import EventRecorder
 from kubewright.observe import Observer
 from kubewright.operator import Operator
+from tests.transports.disturbed import NoServer
 
 R = TypeVar("R", bound=Object)
 
@@ -41,16 +42,6 @@ class Thing(Resource[ThingSpec, ThingStatus]):
 @resource("example.com/v1")
 class Part(Resource[ThingSpec, None]):
     """The kind that things own."""
-
-
-class NoServer:
-    """A transport on which nothing may be sent: these tests are about what happens without a server."""
-
-    async def send(self, request: Request) -> Response:
-        raise AssertionError(f"unexpected request: {request}")
-
-    async def close(self) -> None:
-        pass
 
 
 class Stage:

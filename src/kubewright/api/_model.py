@@ -40,6 +40,8 @@ def fields_of(model: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, .
     return msgspec.structs.fields(model)
 
 
+_DUPLICATE = "Multiple fields rename to the same name"  # the first words of msgspec's message
+
 _MUTABLE = (list, dict, set, msgspec.Struct)
 
 
@@ -103,12 +105,40 @@ class ModelType(ExplainingStructMeta):
         if not omit_empty:
             for attribute in _fields_with_default(namespace):
                 namespace[attribute] = _always_sent(namespace[attribute])
-        made: ModelType = super().__new__(mcls, name, bases, namespace, **config)
+        try:
+            made: ModelType = super().__new__(mcls, name, bases, namespace, **config)
+        except ValueError as error:
+            if str(error).startswith(_DUPLICATE) and (found := mcls._duplicate(name, bases, namespace, config)):
+                hint = "rename one, or give it another JSON name with msgspec.field(name=...)"
+                raise ValueError(f"{name}: {found}: {hint}") from None
+            raise
         return made
+
+    @classmethod
+    def _duplicate(
+        cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], config: dict[str, Any]
+    ) -> str | None:
+        """Describes two fields with one JSON name. A class with only one of the fields shows its JSON name."""
+        taken: dict[str, str] = {}
+        for field in _annotations_of(namespace):
+            body = {"__annotations__": {field: Any}, **({field: namespace[field]} if field in namespace else {})}
+            try:
+                alone = super().__new__(cls, name, bases, body, **config)
+            except ValueError:
+                return f"the field {field!r} has the same JSON name as an inherited field"
+            wire = dict(zip(alone.__struct_fields__, alone.__struct_encode_fields__, strict=True)).get(field, "")
+            if wire and (other := taken.setdefault(wire, field)) != field:
+                return f"the fields {other!r} and {field!r} have the same JSON name {wire!r}"
+        return None
 
 
 def _fields_with_default(namespace: dict[str, Any]) -> list[str]:
     """Returns the annotated attributes of a class body that have a value, without class variables."""
+    hints = _annotations_of(namespace)
+    return [name for name, hint in hints.items() if name in namespace and not _is_class_variable(hint)]
+
+
+def _annotations_of(namespace: dict[str, Any]) -> dict[str, Any]:
     annotations = namespace.get("__annotations__")
     if annotations is None and sys.version_info >= (3, 14):  # annotations are evaluated lazily there
         import annotationlib
@@ -116,7 +146,7 @@ def _fields_with_default(namespace: dict[str, Any]) -> list[str]:
         annotate = annotationlib.get_annotate_from_class_namespace(namespace)
         if annotate is not None:
             annotations = annotationlib.call_annotate_function(annotate, annotationlib.Format.FORWARDREF)
-    return [name for name, hint in (annotations or {}).items() if name in namespace and not _is_class_variable(hint)]
+    return annotations or {}
 
 
 def _is_class_variable(hint: object) -> bool:

@@ -57,6 +57,12 @@ class ObjectType(ModelType):
 
         def __call__(self, *args: Any, **fields: Any) -> Any:
             made = super().__call__(*args, **fields)
+            if isinstance(made.metadata, dict | str):
+                given = "a string" if isinstance(made.metadata, str) else "a dict"
+                raise TypeError(
+                    f"{self.__name__}: metadata must be an ObjectMeta, not {given}: "
+                    'metadata=ObjectMeta(name="...", namespace="...")'
+                )
             if "kind" not in fields or "api_version" not in fields:
                 name_kind(made)
             return made

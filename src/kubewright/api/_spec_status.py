@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import NoneType, UnionType
+from types import FunctionType, ModuleType, NoneType, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, Union, cast, get_args, get_origin
 
 import msgspec
@@ -24,6 +24,9 @@ class _Absent:
 
 _ABSENT = _Absent()
 
+_NO_TYPES = (msgspec.Struct, str, bytes, int, float, list, tuple, dict, set, FunctionType, ModuleType, type(...))
+"""Types of values that are passed in place of a class, such as the instance `FooSpec()`."""
+
 
 class Resource(Object, Generic[SpecT, StatusT]):
     """A kind with a spec and a status.
@@ -43,6 +46,11 @@ class Resource(Object, Generic[SpecT, StatusT]):
         spec: SpecT = msgspec.field(default_factory=lambda: _ABSENT)
         status: StatusT = msgspec.field(default_factory=lambda: _ABSENT)
 
+        def __class_getitem__(cls, given: Any) -> Any:
+            if cls is Resource:
+                _check_parameters(given if isinstance(given, tuple) else (given,))
+            return super().__class_getitem__(given)
+
     def __post_init__(self) -> None:
         if not hasattr(type(self), "__resource__"):
             info_of(type(self))  # raises, with the fix
@@ -52,6 +60,28 @@ class Resource(Object, Generic[SpecT, StatusT]):
         status: object = self.status
         if status is _ABSENT:
             self.status = type(self).__empty_status__()
+
+
+def _check_parameters(given: tuple[Any, ...]) -> None:
+    """Checks the parameters of `Resource[Spec, Status]`. Types that a CRD cannot have are rejected with the CRD."""
+    shown = ", ".join(map(_shown, given))
+    if len(given) != 2:
+        raise TypeError(
+            f"Resource[{shown}] must have two parameters, a spec and a status: Resource[FooSpec, FooStatus], or"
+            " Resource[FooSpec, None] without a status"
+        )
+    for field, one in zip(("spec", "status"), given, strict=True):
+        if isinstance(one, _NO_TYPES):
+            raise TypeError(
+                f"Resource[{shown}]: the {field} must be a class, such as FooS{field[1:]}(kw.Model), not {_shown(one)}"
+            )
+
+
+def _shown(given: Any) -> str:
+    """Returns a parameter for a message, without the content of a value, which may hold secrets."""
+    if isinstance(given, str | int | float) or given is None:
+        return repr(given)
+    return getattr(given, "__name__", None) or f"{type(given).__name__}(...)"
 
 
 def requires_spec(kind: type[Resource[Any, Any]]) -> bool:
@@ -108,6 +138,8 @@ def _check_status(kind: str, status: Any) -> None:
     if _allows_none(status):
         return
     if not is_model(status):
+        if isinstance(status, type) and getattr(status, "__annotations__", None):  # such as a dataclass
+            raise TypeError(f"the status of {kind} must be a model: class {status.__name__}(kw.Model)")
         raise TypeError(f"the status of {kind} is absent until a controller writes it: declare it with | None")
     if required := _required_fields(status):
         name = status.__name__

@@ -232,7 +232,8 @@ class ListType(Constraint):
     """How the server merges a list: `atomic` as one value, `set` by element, `map` by the keys of its elements.
 
     The elements of a set, and the keys of a map, are unique; CRDs have no other way to require that. The client's
-    `update` identifies elements by the same keys.
+    `update` identifies elements by the same keys. Server-side apply supports sets of scalars only: for lists of models
+    use `map` or `atomic`. Kubernetes 1.37 warns of other sets.
     """
 
     __slots__ = ("keys", "type")

@@ -206,8 +206,15 @@ def _shape(plain: Any, metadata: list[Any], where: str) -> dict[str, Any]:
             f"{where}: a field of a Kubernetes object cannot be a {_name(plain)}; use str, int, float, bool, datetime,"
             " Quantity, a list or dict of these, a Model, or JSON"
         )
-    hint = _HINTS.get(origin or plain, "")
+    hint = _HINTS.get(origin or plain, "") or _hint_for_class(plain)
     raise NotExpressible(f"{where}: a CRD has no schema for {_name(plain)}{'; ' + hint if hint else ''}")
+
+
+def _hint_for_class(plain: Any) -> str:
+    """Returns the fix for a class with fields that is not a model, such as a dataclass or a TypedDict."""
+    if isinstance(plain, type) and getattr(plain, "__annotations__", None):
+        return f"make it a model: class {plain.__name__}(kw.Model)"
+    return ""
 
 
 def _is_unsupported(plain: Any) -> bool:

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import FunctionType
+from typing import Any, Final
 
 from kubewright.api import Object, ResourceInfo, Selector, SelectorError, info_of
 from kubewright.arguments import is_string_mapping
 from kubewright.cache import Labels, selector_of
+from kubewright.signatures import name_of
 
 __all__ = ["check_kind", "check_labels"]
+
+_USAGE: Final = {
+    **dict.fromkeys(("reconciles", "finalizes", "deleted", "daemon", "defaults", "validates"), "Kind"),
+    "every": 'Kind, "30s"',
+    "indexes": 'Kind, "name"',
+}
+"""The arguments of the decorators that take a kind. The most common mistake is to leave them out."""
 
 
 def check_kind(kind: object, what: str) -> ResourceInfo:
     """Returns the info of a kind. Raises TypeError for anything else."""
     if not (isinstance(kind, type) and issubclass(kind, Object)):
+        if what in _USAGE and (isinstance(kind, FunctionType) or hasattr(kind, "reconcile")):
+            raise TypeError(
+                f"@operator.{what} needs a kind, and got {name_of(kind)}: write @operator.{what}({_USAGE[what]})"
+            )
         raise TypeError(f"{what} takes a kind, such as apps.Deployment or a class with @resource, not {kind!r}")
     return info_of(kind)
 
