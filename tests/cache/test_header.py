@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubewright.api import DecodeError, core
-from kubewright.cache import ObjectKey, SnapshotDecoder, applied_digest, transform_json
+from kubewright.cache import ObjectKey, SnapshotDecoder, applied_digest, creator_of, transform_json
 
 # private: cuts raw bytes; the store shows only the decoded object
 from kubewright.cache._decoding import UnreadableObject, split_event
@@ -276,3 +276,10 @@ def test_an_event_is_its_type_and_its_object(type_: str) -> None:
 def test_rejects_lines_that_are_not_events() -> None:
     with pytest.raises(UnreadableObject, match="not a watch event"):
         split_event(b"<html>")
+
+
+@pytest.mark.parametrize("manager", ["a" * 128, "ü" * 64, "a" + "ü" * 63])
+def test_creator_of_a_long_field_manager_has_at_most_128_bytes(manager: str) -> None:
+    creator = creator_of(manager)
+    assert 126 <= len(creator.encode()) <= 128
+    assert creator.endswith("-create")

@@ -94,6 +94,12 @@ def test_index_values_that_are_not_strings_are_logged(answer: Any, caplog: pytes
     assert "is not in the index 'size': TypeError: an index function must return strings, not " in caplog.text
 
 
+@pytest.mark.parametrize("name", ["", "a b", "a\n"])
+def test_rejects_index_name_that_is_not_one_word(name: str) -> None:
+    with pytest.raises(ValueError, match="the name of an index must be one word without spaces, such as by-owner, not"):
+        Store({name: lambda _: None})
+
+
 def test_the_function_of_an_index_may_read_the_store() -> None:
     """Its first question builds other indexes, while the object is being put: they have the object, too."""
     decoder, store = SnapshotDecoder(core.ConfigMap), Store[core.ConfigMap]()

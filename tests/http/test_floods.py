@@ -37,7 +37,7 @@ async def test_a_new_connection_replaces_the_one_that_waited_longest(
             assert len(server.connections) == 3
         assert server.closed_for_room == 2
     (warning,) = caplog.messages
-    assert "3 connections are open; closing the one that has been idle longest" in warning
+    assert "3 connections open; closing the one that has been idle longest" in warning
 
 
 async def test_a_flood_of_new_connections_does_not_close_one_that_was_served() -> None:
@@ -66,7 +66,7 @@ async def test_new_connections_are_not_closed_for_newer_ones(caplog: pytest.LogC
             assert server.closed_for_room == 0
         assert (await third.response())[0] == 200
     (warning,) = caplog.messages
-    assert "2 connections are open; all that wait are new, so further ones stay in the listen queue" in warning
+    assert "2 connections open; all that wait are new, so further ones stay in the listen queue" in warning
 
 
 async def test_connections_are_closed_for_newer_ones_after_the_grace_time() -> None:

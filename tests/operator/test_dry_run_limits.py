@@ -8,29 +8,15 @@ import pytest
 
 import kubewright as kw
 from kubewright.api import core, meta
-from kubewright.client import Client, MergePatch, Request, Response, Transport
+from kubewright.client import Client, MergePatch, Request, Response
 from kubewright.crd import install
 from kubewright.operator import DryRunRefused, Operator
 from tests.operator.conftest import find
 from tests.operator.test_dry_run import Shop, ShopSpec, Till, operator_in, shop, shop_operator, summary
+from tests.transports.disturbed import Disturbed
 from tests.transports.scripted import status_response
 
 pytestmark = pytest.mark.clusters
-
-
-class Hiding:
-    """A transport on which no ConfigMap may be read."""
-
-    def __init__(self, inner: Transport) -> None:
-        self._inner = inner
-
-    async def send(self, request: Request) -> Response:
-        if (request.verb, request.resource) == ("get", "configmaps"):
-            return status_response(403, "Forbidden", "configmaps is forbidden")
-        return await self._inner.send(request)
-
-    async def close(self) -> None:
-        """Does nothing: the connections belong to the wrapped transport."""
 
 
 @pytest.fixture(autouse=True)
@@ -85,6 +71,10 @@ async def test_refuses_writes_that_cannot_be_dry_runs(client: Client, namespace:
 
 
 async def test_reports_an_object_that_may_not_be_read(client: Client, namespace: str) -> None:
+    def hide(request: Request) -> Response | None:
+        is_read = (request.verb, request.resource) == ("get", "configmaps")
+        return status_response(403, "Forbidden", "configmaps is forbidden") if is_read else None
+
     operator = operator_in(namespace)
     operator.needs(core.ConfigMap, verbs=["get", "patch"])
 
@@ -94,7 +84,7 @@ async def test_reports_an_object_that_may_not_be_read(client: Client, namespace:
 
     await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="hidden", namespace=namespace)))
     await client.create(shop(namespace))
-    report = await operator.dry_run(client.through(Hiding))
+    report = await operator.dry_run(client.through(lambda inner: Disturbed(inner, hide)))
     [failure] = report.failures
     assert "Forbidden" in failure.error
     assert report.changes == ()
@@ -119,8 +109,8 @@ async def test_says_what_it_does_not_show(client: Client, namespace: str) -> Non
     report = await operator.dry_run(client)
     assert report.failures == ()
     assert report.not_shown == (
-        "1 objects of shop are being deleted; their finalizers did not run",
-        "1 objects of shop are paused",
+        "1 object of shop is being deleted; finalizers did not run",
+        "1 object of shop is paused",
         "the timer shop-poll did not run",
     )
     assert list(summary(report)) == ["update Shop held"]  # the condition Paused

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
 
@@ -94,6 +95,10 @@ def test_rejects_invalid_index() -> None:
         operator.indexes(Site, "owner")
     with pytest.raises(TypeError, match="the name of an index of Site must be a string, such as by-owner, not 5"):
         operator.indexes(Site, 5)  # type: ignore[arg-type]
+    for name in ("", " ", "a b", "a\tb"):
+        message = f"the name of an index of Site must be one word without spaces, such as by-owner, not {name!r}"
+        with pytest.raises(ValueError, match=re.escape(message)):
+            operator.indexes(Site, name)
     with pytest.raises(TypeError, match=r"'host' of Site must be a function of an object, not 'spec\.host'"):
         operator.indexes(Site, "host")("spec.host")  # type: ignore[arg-type]
 

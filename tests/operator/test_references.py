@@ -82,6 +82,27 @@ async def test_a_change_triggers_the_objects_that_refer_to_it() -> None:
             assert sorted(calls) == [("default/one", "Secret updated"), ("default/two", "Secret updated")]
 
 
+async def test_references_of_a_controller_with_spaces_in_its_name() -> None:
+    operator, calls = Operator("gates"), list[tuple[str, str]]()
+
+    @operator.reconciles(
+        Gate, name="gates of 100% safety", watches=[Watch(core.Secret, referenced_by=lambda obj: obj.spec.secrets)]
+    )
+    async def sync(obj: Gate, ctx: Context[Gate]) -> None:
+        calls.append((str(ctx.key), ctx.trigger))
+
+    async with Cluster() as cluster, asyncio.timeout(PATIENCE):
+        client = cluster.client()
+        await client.create(secret("a"))
+        async with operator.running(client) as running:
+            await client.create(gate("one", "a"))
+            await running.settled()
+            calls.clear()
+            await change(client, "a", "default", "2")
+            await running.settled()
+    assert calls == [("default/one", "Secret updated")]
+
+
 async def test_a_cluster_scoped_object_refers_by_key(caplog: pytest.LogCaptureFixture) -> None:
     operator, calls = Operator("zones"), list[str]()
     refer: Callable[[Zone], Any] = lambda obj: [ObjectKey("zones", name) for name in obj.spec.secrets]  # noqa: E731

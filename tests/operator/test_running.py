@@ -19,7 +19,7 @@ from kubewright import resource
 from kubewright.api import JSON, Resource, core, meta
 from kubewright.api.coordination.v1 import Lease
 from kubewright.cache import CacheSyncError
-from kubewright.client import Client, Invalid, MergePatch, Request, Response
+from kubewright.client import Client, Invalid, MergePatch
 from kubewright.clock import SystemClock, VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.controller import Context
@@ -27,6 +27,7 @@ from kubewright.operator import ExitCode, Operator
 from kubewright.testing import ControlPlane, RealCluster
 from tests.operator.conftest import EXAMPLE, events, settled
 from tests.patience import PATIENCE, until
+from tests.transports.disturbed import Disturbed
 
 pytestmark = pytest.mark.clusters
 
@@ -116,22 +117,17 @@ async def test_runs_on_a_cluster_that_makes_clients(cluster: Cluster | RealClust
         await seen.wait()
 
 
-class Closing:
+class Closing(Disturbed):
     """An embedded cluster that counts how often its client was closed."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._transport = cluster.transport()
-        self.closed = 0
+    closed = 0
 
     def client(self) -> Client:
         return Client(transport=self)
 
-    async def send(self, request: Request) -> Response:
-        return await self._transport.send(request)
-
     async def close(self) -> None:
         self.closed += 1
-        await self._transport.close()
+        await super().close()
 
 
 @pytest.mark.clusters("embedded")
@@ -141,7 +137,7 @@ async def test_the_client_that_a_cluster_made_for_a_run_is_closed_at_its_end(clu
     @operator.reconciles(core.ConfigMap)
     async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None: ...
 
-    closing = Closing(cluster)
+    closing = Closing(cluster.transport())
     async with operator.running(closing):
         assert closing.closed == 0
     assert closing.closed == 1

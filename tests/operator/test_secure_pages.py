@@ -16,7 +16,7 @@ import pytest
 
 from kubewright.api import core
 from kubewright.certificates import CertificateAuthority
-from kubewright.client import Client, ConnectionLost, Request, Response, Transport
+from kubewright.client import Client, ConnectionLost, Request
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.controller import Context
@@ -27,6 +27,7 @@ from kubewright.testing import RealCluster, operator_client
 from kubewright.webhook._tls import rejection_reason  # private: judges a key pair without serving it
 from tests.operator.page_clients import account, fetch, grant, made, may_get
 from tests.patience import PATIENCE, until
+from tests.transports.disturbed import Disturbed, NoServer
 
 
 @pytest.fixture
@@ -143,23 +144,15 @@ async def test_without_permission_to_review_says_so_at_start_and_to_clients(
 async def test_answers_503_without_details_while_api_server_is_away(
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
-    class Away:
-        """A way to the server on which reviews get lost."""
-
-        def __init__(self, transport: Transport) -> None:
-            self._transport = transport
-
-        async def send(self, request: Request) -> Response:
-            if away and request.path.endswith("/tokenreviews"):
-                raise ConnectionLost("connection to 10.0.0.1:443 refused", sent=False)
-            return await self._transport.send(request)
-
-        async def close(self) -> None: ...
+    def lose_reviews(request: Request) -> None:
+        if away and request.path.endswith("/tokenreviews"):
+            raise ConnectionLost("connection to 10.0.0.1:443 refused", sent=False)
 
     away, operator = True, made("default")
     options: Options = {"metrics_bind": "127.0.0.1:0", "metrics_secure": True}
     token = await account(cluster.client(), "default", "reader")
-    async with operator.running(cluster.client().through(Away), **options) as running:
+    client = cluster.client().through(lambda inner: Disturbed(inner, lose_reviews))
+    async with operator.running(client, **options) as running:
         [server] = running.servers
         for other in (token, f"{token}x"):
             answer = await fetch(server.port, "/metrics", other)
@@ -280,7 +273,7 @@ def test_metrics_are_secure_outside_of_loopback(settings: dict[str, Any], secure
 
 def sites(**settings: Any) -> dict[tuple[str, bool], set[str]]:
     operator = Operator("mine")
-    running = operator.running(Client(transport=_Silent()), **settings)
+    running = operator.running(Client(transport=NoServer()), **settings)
     return {(site.bind, site.secure): set(site.pages) for site in sites_of(operator, running)}
 
 
@@ -328,10 +321,3 @@ def test_debug_pages_are_on_loopback_by_default() -> None:
     assert sites() == {}
     assert sites(metrics_bind="127.0.0.1:8080") == {("127.0.0.1:8080", False): {"/metrics", "/debug/kubewright"}}
     assert sites(metrics_bind="127.0.0.1:8080", debug_pages=False) == {("127.0.0.1:8080", False): {"/metrics"}}
-
-
-class _Silent:
-    async def send(self, request: object) -> Any:
-        raise AssertionError("nothing is sent here")
-
-    async def close(self) -> None: ...

@@ -267,6 +267,20 @@ async def test_warns_that_patch_status_no_longer_replaces(
     assert await status(client, namespace) == {"available": 1, "address": "10.0.0.1"}
 
 
+async def test_field_manager_of_a_long_controller_name_has_at_most_128_bytes(
+    operator: Operator, client: Client, namespace: str
+) -> None:
+    @operator.reconciles(Site, name="ü" * 70)
+    async def sync(obj: Site, ctx: Context[Site]) -> None:
+        await ctx.patch_status(available=1)
+
+    async with operator.running(client) as running:
+        await settled(running, await client.create(site(namespace)), succeeded=True)
+    [(manager, _)] = await entries(client, namespace)
+    assert 120 < len(manager.encode()) <= 128
+    assert manager.startswith("site-operator-üüü")
+
+
 async def test_takes_over_a_field_of_another_manager_and_logs_whose_it_was(
     operator: Operator, client: Client, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:

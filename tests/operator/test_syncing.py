@@ -9,12 +9,13 @@ import pytest
 
 from kubewright.api import core
 from kubewright.cache import Caches, CacheSyncError
-from kubewright.client import Client, ConnectionLost, Request, Response, Unavailable
+from kubewright.client import Client, ConnectionLost, Unavailable
 from kubewright.clock import VirtualClock
 from kubewright.controller import Context
 from kubewright.durations import Duration, parse_duration
 from kubewright.operator import Operator, Running
 from kubewright.operator._syncing import wait_for_sync  # private: takes caches that come in sync at a given turn
+from tests.transports.disturbed import Disturbed, NoServer
 
 REASON = "the server does not serve foos.example.com in version v1: install its definition first"
 
@@ -51,15 +52,6 @@ async def test_final_error_has_the_whole_timeout(caplog: pytest.LogCaptureFixtur
     assert len(caplog.records) == 2
 
 
-class Dead:
-    """The configuration of a port without a listener."""
-
-    async def send(self, request: Request) -> Response:
-        raise ConnectionLost("Connect call failed ('127.0.0.1', 6443)", sent=False)
-
-    async def close(self) -> None: ...
-
-
 async def test_gives_up_on_unreachable_server_within_sync_timeout() -> None:
     clock = VirtualClock()
     operator = Operator("lost", clock=clock, sync_timeout=2)
@@ -67,7 +59,8 @@ async def test_gives_up_on_unreachable_server_within_sync_timeout() -> None:
     @operator.reconciles(core.ConfigMap)
     async def sync_map(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None: ...
 
-    client = Client(transport=Dead(), clock=clock)
+    lost = ConnectionLost("Connect call failed ('127.0.0.1', 6443)", sent=False)
+    client = Client(transport=Disturbed(NoServer(), lost), clock=clock)
     start = asyncio.ensure_future(Running(operator, client, check_server=True).__aenter__())
     await clock.advance(2)
     assert start.done()

@@ -270,7 +270,7 @@ async def test_hanging_conversion_times_out() -> None:
             await asyncio.to_thread(began.wait, PATIENCE)
             await clock.advance(29.0)
             result = (await answer)["result"]
-            assert result == {"status": "Failure", "message": "the conversion of 1 objects took longer than 29s"}
+            assert result == {"status": "Failure", "message": "the conversion of 1 object took longer than 29s"}
         finally:
             go_on.set()
 

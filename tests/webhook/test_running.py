@@ -104,6 +104,24 @@ async def test_logs_how_to_reach_webhooks_on_this_machine(
     assert "Set --webhook-url to a URL by which it reaches this machine" in logged
 
 
+async def test_log_of_a_start_counts_in_singular_and_plural(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    operator = kw.Operator("toys")
+    operator.validates(Toy)(_accept)
+    async with cluster.client() as client:
+        async with operator.running(client):
+            pass
+        operator.defaults(Toy, name="fill-in.toys.webhooks.example.com")(_accept)
+        async with operator.running(client):
+            pass
+    served = [record.message for record in caplog.records if record.message.startswith("serving ")]
+    assert [message.partition(" at ")[0] for message in served] == ["serving 1 webhook", "serving 2 webhooks"]
+    assert "operator toys: caches are in sync: 0" in caplog.text
+
+
+async def _accept(toy: Toy) -> None: ...
+
+
 async def answered(running: Running, port: int, host: str = "127.0.0.1") -> CIMultiDictProxy[str]:
     assert running.webhooks.server is not None
     bundle = running.webhooks.server.certificate.ca_bundle

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from kubewright.arguments import LONGEST_FIELD_MANAGER, first_bytes
 from kubewright.cache._snapshot import CREATED, Owner
 
 __all__ = [
@@ -91,8 +92,7 @@ _fields_decoder: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 _APPLIED: Final = b"a"
 _CREATOR: Final = "-create"
-_LONGEST_MANAGER: Final = 128
-_SHORT: Final = _LONGEST_MANAGER - len(_CREATOR)
+_SHORT: Final = LONGEST_FIELD_MANAGER - len(_CREATOR)
 _KEY: Final = b'"managedFields"'
 _TO_VALUE: Final = len(_KEY) + 1
 _SPACE: Final = b" \t\r\n"
@@ -167,7 +167,7 @@ def applied_digest(raw: bytes, field_manager: str) -> bytes | None:
 
 def mark_of(field_manager: str) -> bytes:
     """Returns bytes that occur in all managed fields for which `digest_of_entries` returns a digest."""
-    return field_manager[:_SHORT].encode()
+    return _short(field_manager).encode()
 
 
 def digest_of_entries(managed_fields: bytes, field_manager: str) -> bytes | None:
@@ -187,7 +187,12 @@ def creator_of(field_manager: str) -> str:
     The server records a create as an update. A separate name distinguishes it from the manager's other updates, which
     must stay when an apply omits them.
     """
-    return f"{field_manager[:_SHORT]}{_CREATOR}"
+    return f"{_short(field_manager)}{_CREATOR}"
+
+
+def _short(field_manager: str) -> str:
+    """Returns a prefix that leaves room for `_CREATOR`. The server limits bytes, not characters."""
+    return first_bytes(field_manager, _SHORT)
 
 
 def _digest_of(entries: list[_Entry]) -> bytes:

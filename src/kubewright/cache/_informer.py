@@ -30,6 +30,7 @@ from kubewright.cache._sync import Synced
 from kubewright.causes import ungrouped
 from kubewright.client import Client
 from kubewright.clock import Clock, SystemClock, VirtualClock
+from kubewright.counts import counted
 from kubewright.durations import Duration, check_duration
 from kubewright.lru import LRUMemory
 
@@ -387,7 +388,7 @@ class Informer(Generic[R]):
         logger.warning("object left out of a list: %s", error)
 
     def __repr__(self) -> str:
-        return f"<Informer of {self._info}, {len(self._store)} objects, {self.health.state}>"
+        return f"<Informer of {self._info}, {counted(len(self._store), 'object')}, {self.health.state}>"
 
 
 def _json_of(answer: Any) -> bytes:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from kubewright.api import Object, Selector, SelectorOperator
+from kubewright.arguments import check_word
 from kubewright.cache._arguments import IndexFunction
 from kubewright.cache._indexes import FunctionIndex, HeaderIndex, Index, by_label, by_namespace, by_owner
 from kubewright.cache._key import NAMESPACE_INDEX, OWNER_INDEX, ObjectKey
@@ -147,7 +148,7 @@ class Store(Generic[R]):
 
     def add_index(self, name: str, function: IndexFunction[R]) -> None:
         """Adds an index. Adding the same function under the same name again changes nothing."""
-        present = self._function_indexes.get(name)
+        present = self._function_indexes.get(check_word("the name of an index", name, "by-owner"))
         if name in (NAMESPACE_INDEX, OWNER_INDEX) or (present is not None and present.function is not function):
             raise ValueError(f"the index {name!r} already exists with another function")
         if present is None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from kubewright.api import FieldSelector, Object, ResourceInfo, Selector, decode
+from kubewright.arguments import check_field_manager
 from kubewright.client._config import ClientConfig
 from kubewright.client._discovery import Discovery
 from kubewright.client._errors import NotKubernetes, Status
@@ -88,7 +89,7 @@ class Requests:
         self._given_transport = transport is not None
         self._owner: Requests | None = None  # the owner of these connections, if this client shares them
         self.namespace = namespace or (config.namespace if config else "default")
-        self.field_manager = field_manager
+        self.field_manager = check_field_manager(field_manager)
         self.field_validation = field_validation
         self.discovery = Discovery(self._read_path, self._clock)
 
@@ -155,7 +156,7 @@ class Requests:
         It shares the connections of this client.
         """
         made = self.through(lambda transport: transport)
-        made.field_manager = field_manager
+        made.field_manager = check_field_manager(field_manager)
         return made
 
     def with_hooks(self, *hooks: RequestHook) -> Self:
@@ -278,7 +279,7 @@ class Requests:
 
     def _write_query(self, *, dry_run: bool, field_manager: str | None = None) -> Query:
         return query_of(
-            fieldManager=field_manager or self.field_manager,
+            fieldManager=self.field_manager if field_manager is None else check_field_manager(field_manager),
             fieldValidation=self.field_validation,
             dryRun="All" if dry_run else None,
         )

@@ -17,6 +17,7 @@ from kubewright.causes import only_cause
 from kubewright.client import ApiError
 from kubewright.controller._reconcile import ReconcileTimeout, RetryLater, TerminalError
 from kubewright.controller.apply import ApplyError
+from kubewright.counts import counted
 from kubewright.lru import LRUMemory
 from kubewright.observe import Reconcile
 from kubewright.redaction import as_text, one_line, redact
@@ -69,7 +70,9 @@ def failure_message(error: BaseException) -> str:
         return redact(one_line(as_text(cause)))
     if isinstance(cause, BaseExceptionGroup):
         kinds = ", ".join(dict.fromkeys(type(one).__name__ for one in cause.exceptions))
-        return f"{len(cause.exceptions)} errors ({kinds}){_place(error.__traceback__)}. See the operator's log"
+        return (
+            f"{counted(len(cause.exceptions), 'error')} ({kinds}){_place(error.__traceback__)}. See the operator's log"
+        )
     if isinstance(cause, ApiError):
         fields = list(dict.fromkeys(one.field for one in cause.causes if one.field))
         shown = f" at {', '.join(fields[:_FIELDS])}{' and others' if len(fields) > _FIELDS else ''}" if fields else ""

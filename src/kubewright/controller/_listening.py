@@ -51,7 +51,8 @@ def _served_changed(primary: Lister[Any], kind: str, enqueue: Enqueue, served: b
 
 
 def _index(registration: Registration[Any], number: int) -> str:
-    return f"{registration.name} watches[{number}]"
+    word = registration.name.replace("%", "%25").replace(" ", "%20")  # the name of an index has no spaces
+    return f"{word}/watches[{number}]"
 
 
 def _referring(primary: Lister[Any], index: str, value: str) -> list[ObjectKey]:

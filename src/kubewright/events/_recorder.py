@@ -17,6 +17,7 @@ import msgspec
 from kubewright.api import Object, core
 from kubewright.client import AlreadyExists, ApiError, Client, Forbidden, MergePatch, NotFound
 from kubewright.clock import Clock, SystemClock
+from kubewright.counts import counted
 from kubewright.durations import Duration, check_duration
 from kubewright.events._correlator import Correlator, Limits, Series
 from kubewright.events._record import EventRecord, EventType, check_component, name_for
@@ -183,7 +184,8 @@ class EventRecorder:
             await task
         if left := self._line.qsize():
             self._dropped["stopped"] += left
-            logger.warning("%d events were not written before the recorder was closed", left)
+            events_were = counted(left, "event was", "events were")
+            logger.warning("%s not written before the recorder was closed", events_were)
 
     async def __aenter__(self) -> Self:
         self.start()
@@ -234,7 +236,8 @@ class EventRecorder:
             finally:
                 self._line.task_done()
                 if self._dropped_at_the_line and self._line.empty():
-                    logger.warning("%d events were dropped", self._dropped_at_the_line)
+                    dropped = counted(self._dropped_at_the_line, "event was", "events were")
+                    logger.warning("%s dropped", dropped)
                     self._dropped_at_the_line = 0
 
     async def _write(self, series: Series) -> None:

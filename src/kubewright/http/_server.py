@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Final, Self, TypeAlias
 
 from kubewright.clock import Clock, SystemClock, Timer
+from kubewright.counts import counted
 from kubewright.http._connection import ServerConnection
 from kubewright.http._hello import Arrival
 from kubewright.http._host import WAITING
@@ -342,7 +343,7 @@ class Server:
         if now - self._warned_at.get(action, -math.inf) < _WARNING_SECONDS:
             return
         self._warned_at[action] = now
-        reason = f"{len(self.connections)} connections are open" if error is None else error.strerror
+        reason = f"{counted(len(self.connections), 'connection')} open" if error is None else error.strerror
         host, port = self._address[0] or "*", self.port
         logger.warning("%s:%d: %s; %s", host, port, reason, action)
 

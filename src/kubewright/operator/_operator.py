@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
+from kubewright.arguments import known_options
 from kubewright.clock import Clock
 from kubewright.controller import Replacement
 from kubewright.durations import Duration, check_duration
@@ -86,6 +87,7 @@ class Operator(OperatorDefinition):
         log_format: "pretty" or "json". Default: pretty on a terminal, json elsewhere.
     """
 
+    @known_options
     def attach(self, component: Component, *, stage: Stage = "others") -> None:
         """Starts and stops another component with the operator: a server, a poller, a connection.
 
@@ -100,6 +102,7 @@ class Operator(OperatorDefinition):
         check_component(component)
         self.components[stage].append(component)
 
+    @known_options
     def page(self, path: str) -> Callable[[PageFunction], PageFunction]:
         """Serves a page of the operator beside `/metrics`, with the same protection.
 

@@ -183,7 +183,7 @@ class Running(Killable):
             self._listen()
         await self._stack.enter_async_context(caches)
         await wait_for_sync(caches, settings.sync_timeout)
-        logger.info("operator %s: %d caches are in sync", operator.name, len(caches.informers))
+        logger.info("operator %s: caches are in sync: %d", operator.name, len(caches.informers))
         await self._enter("others")
         # While webhooks drain, everything that handlers use is still there, but the lease is already released.
         self._stack.push_async_callback(self.webhooks.wait_until_drained)

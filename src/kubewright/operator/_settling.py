@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 from kubewright.cache import Caches
 from kubewright.clock import Clock, settled
 from kubewright.controller import Controller
+from kubewright.counts import counted
 
 __all__ = ["wait_until_settled"]
 
@@ -72,7 +73,7 @@ def _is_busy(controllers: Sequence[Controller[Any]]) -> bool:
 
 def _unsettled(controllers: Sequence[Controller[Any]]) -> str:
     work = [
-        f"{each.name}: {len(each.queue)} keys ready, {each.stats.active} reconciles running"
+        f"{each.name}: {counted(len(each.queue), 'key')} ready, {counted(each.stats.active, 'reconcile')} running"
         for each in controllers
         if not each.idle
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from kubewright.counts import counted
 from kubewright.durations import format_duration
 
 __all__ = ["KeyState"]
@@ -49,5 +50,5 @@ class KeyState(msgspec.Struct, frozen=True, kw_only=True):
         elif self.priority:
             parts.append(f"priority {self.priority}")
         if self.retries:
-            parts.append(f"{self.retries} {'retry' if self.retries == 1 else 'retries'}")
+            parts.append(counted(self.retries, "retry", "retries"))
         return "; ".join(parts)

@@ -22,6 +22,7 @@ import msgspec
 from kubewright.api import DecodeError, Object, ResourceInfo, decode, info_of, to_dict
 from kubewright.api.kinds import definition_of
 from kubewright.clock import Clock, TimeLimitExceeded, within
+from kubewright.counts import counted
 from kubewright.durations import format_duration
 from kubewright.redaction import as_text
 from kubewright.signatures import can_take, is_async, name_of, signature_of
@@ -202,7 +203,8 @@ class ConversionWebhook:
         try:
             converted = await within(self._clock, seconds, self._convert(review), real_time=True)
         except TimeLimitExceeded:
-            failure = f"the conversion of {len(review.objects)} objects took longer than {format_duration(seconds)}"
+            objects = counted(len(review.objects), "object")
+            failure = f"the conversion of {objects} took longer than {format_duration(seconds)}"
             logger.error("%s", failure)
             return conversion_review(review.uid, failure=failure), False
         except ConversionError as error:

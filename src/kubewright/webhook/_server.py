@@ -24,6 +24,7 @@ import msgspec
 
 from kubewright.client import Client
 from kubewright.clock import Clock, SystemClock
+from kubewright.counts import counted
 from kubewright.observe import Review, WebhookStats
 from kubewright.webhook._admission import Admission
 from kubewright.webhook._certificate_source import CertificateSource
@@ -150,7 +151,7 @@ class WebhookServer:
             where = f"{self._host}:{self._wanted_port}"
             raise OSError(error.errno, f"cannot serve webhooks at {where}: {error.strerror or error}") from None
         self._respond = ServerResponse
-        logger.info("serving %d webhooks at %s:%d", len(self.paths), self._host, self.port)
+        logger.info("serving %s at %s:%d", counted(len(self.paths), "webhook"), self._host, self.port)
         return self
 
     async def __aexit__(

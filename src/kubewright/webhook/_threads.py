@@ -18,6 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
 from kubewright.clock import Clock, SystemClock
+from kubewright.counts import counted
 from kubewright.user_code import THREAD_NAME_PREFIX, submitted
 
 __all__ = ["HandlerThreads", "ThreadQuota"]
@@ -28,6 +29,7 @@ T = TypeVar("T")
 
 _CONCURRENT: Final = 32
 _MAX_THREADS: Final = 128
+_CALLS_HANG: Final = "abandoned calls of plain webhook handlers still hang"
 
 
 class HandlerThreads:
@@ -67,8 +69,9 @@ class HandlerThreads:
         if problem := self.problem:
             logger.error("%s", problem)
         elif (hanging := len(self._hanging)) and hanging % self._concurrent == 0:
-            message = "%d abandoned calls of plain webhook handlers still hang, each in a thread; %d threads are left"
-            logger.error(message, hanging, self._most - hanging)
+            calls = counted(hanging, "abandoned call of a plain webhook handler still hangs", _CALLS_HANG)
+            left = counted(self._most - hanging, "thread is", "threads are")
+            logger.error("%s, each in a thread; %s left", calls, left)
 
     @property
     def hanging(self) -> Collection[object]:

@@ -89,7 +89,7 @@ async def test_writes_beyond_the_budget_are_rejected(cluster: Cluster) -> None:
     with cluster.lab.limit_writes(1) as budget:
         await client.create(config_map("a"))
         await client.create(config_map("b"), dry_run=True)
-        with pytest.raises(TooManyRequests, match="exceeded its budget of 1 writes"):
+        with pytest.raises(TooManyRequests, match="exceeded its budget of 1 write"):
             await client.create(config_map("b"))
     await client.create(config_map("b"))
     assert budget.used == 2

@@ -11,6 +11,7 @@ from kubewright.clock import Clock, VirtualClock
 from kubewright.cluster.laboratory._requests import Incoming, Matches
 from kubewright.cluster.laboratory._scope import Scope
 from kubewright.cluster.machinery._failures import Failure
+from kubewright.counts import counted
 
 __all__ = ["Latency", "Pace", "WriteBudget", "WriteBudgetExceeded"]
 
@@ -72,8 +73,8 @@ class WriteBudget(Scope):
             raise Failure(429, "TooManyRequests", self._problem(), retry_after=1)
 
     def _problem(self) -> str:
-        most = ", ".join(f"{count} times {what}" for what, count in self._counts.most_common(_SHOWN))
-        return f"the run exceeded its budget of {self.limit} writes: {most}"
+        most = ", ".join(f"{counted(count, 'time')} {what}" for what, count in self._counts.most_common(_SHOWN))
+        return f"the run exceeded its budget of {counted(self.limit, 'write')}: {most}"
 
     def end(self) -> None:
         """Ends the budget. May be called more than once."""

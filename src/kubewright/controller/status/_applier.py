@@ -19,6 +19,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 import msgspec
 
 from kubewright.api import Object, ObjectMeta, ResourceInfo, Untyped, decode, info_of
+from kubewright.arguments import LONGEST_FIELD_MANAGER, first_bytes
 from kubewright.cache import ObjectKey, Snapshot
 from kubewright.client import Client, Conflict, Forbidden, JsonPatch
 from kubewright.controller._reconcile import NotDeclared
@@ -35,7 +36,6 @@ R = TypeVar("R", bound=Object)
 
 _logger = logging.getLogger("kubewright.controller")
 
-_LONGEST_MANAGER: Final = 128
 _VERSIONS: Final = 10_000
 _REPORTED: Final = 10_000  # bounded, because map keys are field names, too
 _MANAGER = re.compile(r'conflict with "([^"]*)"')
@@ -106,12 +106,16 @@ class StatusDeclarations:
 
 
 def status_manager(operator: str, controller: str) -> str:
-    """Returns the field manager of a controller's status. It is stable across restarts and releases."""
+    """Returns the field manager of a controller's status. It is stable across restarts and releases.
+
+    A name that is longer than the server's limit, which counts bytes, is shortened and ends with a digest.
+    """
     name = f"{operator}-{controller}-status"
-    if len(name) <= _LONGEST_MANAGER:
+    encoded = name.encode()
+    if len(encoded) <= LONGEST_FIELD_MANAGER:
         return name
-    mark = blake2b(name.encode(), digest_size=8).hexdigest()
-    return f"{name[: _LONGEST_MANAGER - len(mark) - 1]}-{mark}"
+    mark = blake2b(encoded, digest_size=8).hexdigest()
+    return f"{first_bytes(name, LONGEST_FIELD_MANAGER - len(mark) - 1)}-{mark}"
 
 
 class StatusApplier(Generic[R]):

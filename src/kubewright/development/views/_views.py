@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol, TextIO
 
 import msgspec
 
+from kubewright.counts import counted
 from kubewright.development.messages import ClusterReady, ConsoleReady, Message, Reconciled, Stopped
 from kubewright.development.views._board import Board, Row
 from kubewright.development.views._lines import Line, lines_of, plain, title
@@ -96,8 +97,7 @@ class LinesView:
         """Returns the line about the reconciles that were folded since the last call; empty if there were none."""
         number = len(self._resynced)
         self._resynced.clear()
-        what = "1 object" if number == 1 else f"{number} objects"
-        return self._text(Line("reconciled", f"{what} in a resync", "dim")) if number else ""
+        return self._text(Line("reconciled", f"{counted(number, 'object')} in a resync", "dim")) if number else ""
 
     def _text(self, line: Line) -> str:
         at = time.strftime("%H:%M:%S") if line.word else ""

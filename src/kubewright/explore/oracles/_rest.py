@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from kubewright.counts import counted
 from kubewright.explore.model import Checkpoint, Finding, Outcome
 from kubewright.explore.worlds import scrubbed
 
@@ -44,7 +45,7 @@ def written_at_rest(outcome: Outcome, checkpoint: Checkpoint) -> list[Finding]:
             return [
                 Finding(
                     "writes-at-rest",
-                    f"the operator writes {what} although nothing changes: {count} times in an hour",
+                    f"the operator writes {what} although nothing changes: {counted(count, 'time')} in an hour",
                     subject=f"{resource}/{subresource}",
                 )
             ]

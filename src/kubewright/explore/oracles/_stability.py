@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
+from kubewright.counts import counted
 from kubewright.explore.model import Finding, Outcome
 from kubewright.explore.model._outcomes import Key
 from kubewright.explore.worlds import IDLE_SECONDS, Masks, scrubbed
@@ -53,7 +54,8 @@ def ran_again(expected: Outcome, actual: Outcome) -> list[Finding]:
     return [
         Finding(
             "duplicates",
-            f"the Job {name} ran {len(more[name])} times, and {len(usual.get(name, ()))} times without the fault",
+            f"the Job {name} ran {counted(len(more[name]), 'time')}, and"
+            f" {counted(len(usual.get(name, ())), 'time')} without the fault",
             subject="jobs.batch",
         )
     ]

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET  # only written, never parsed
 
 import msgspec
 
+from kubewright.counts import counted
 from kubewright.explore.model import Report
 from kubewright.explore.reports._text import fault_words
 
@@ -35,7 +36,7 @@ def junit_report(report: Report, name: str) -> str:
         case = ET.SubElement(suite, "testcase", classname=name, name="undisturbed run")
         ET.SubElement(case, "error", message=report.error)
     elif not report.findings:
-        ET.SubElement(suite, "testcase", classname=name, name=f"{report.runs} runs")
+        ET.SubElement(suite, "testcase", classname=name, name=counted(report.runs, "run"))
     for finding in report.findings:
         case = ET.SubElement(suite, "testcase", classname=name, name=f"{finding.oracle} {finding.subject}".strip())
         failure = ET.SubElement(case, "failure", message=finding.summary)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubewright.counts import counted
 from kubewright.durations import format_duration
 from kubewright.explore.model import (
     Apply,
@@ -136,7 +137,7 @@ def story_lines(plan: Plan, outcome: Outcome) -> list[str]:
         if number in waits and not waits[number].quiet:
             lines.append("   the cluster does not become quiet")
     if len(lines) > _MOST_LINES:
-        lines = [*lines[: _MOST_LINES - 10], f"   … {len(lines) - _MOST_LINES} more lines …", *lines[-10:]]
+        lines = [*lines[: _MOST_LINES - 10], f"   … {counted(len(lines) - _MOST_LINES, 'more line')} …", *lines[-10:]]
     return lines
 
 
@@ -194,7 +195,8 @@ def finding_lines(finding: Finding, number: int, replay: str = "") -> list[str]:
 def summary_lines(report: Report) -> list[str]:
     """Returns a summary of the exploration."""
     lines = [
-        f"{report.runs} runs in {format_duration(round(report.seconds))}; write boundaries: {report.boundaries};"
+        f"{counted(report.runs, 'run')} in {format_duration(round(report.seconds))};"
+        f" write boundaries: {report.boundaries};"
         f" fault plans: {report.executed} run, {max(report.planned - report.executed, 0)} left",
         f"schema values tried: {len(report.values)}; equivalent faults that were not combined: {report.pruned};"
         f" operator statements reached: {report.lines}",

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from kubewright.counts import counted
 from kubewright.explore.model._outcomes import Key, World
 from kubewright.explore.worlds._canonical import UID, Canonical, decoded
 from kubewright.operator.definition import Exemption
@@ -110,8 +111,8 @@ def learn(worlds: Sequence[Canonical]) -> Masks:
     objects = {key for key in anywhere - everywhere if key[0] not in names}
     if len(leaves) + len(objects) > _MAX_NODES:
         raise TooManyMasks(
-            f"undisturbed runs differ in {len(leaves)} fields and {len(objects)} objects: make the operator"
-            " deterministic, for instance with ctx.clock instead of the machine's time"
+            f"undisturbed runs differ in {counted(len(leaves), 'field')} and {counted(len(objects), 'object')}: make"
+            " the operator deterministic, for instance with ctx.clock instead of the machine's time"
         )
     return Masks(frozenset(leaves), names, frozenset(objects))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import replace
 
 from kubewright.api import Object
-from kubewright.arguments import check_string, known_options
+from kubewright.arguments import check_string, check_word, known_options
 from kubewright.cache import NAMESPACE_INDEX, OWNER_INDEX, IndexFunction, Labels, ObjectKey
 from kubewright.controller import Owns, Reads, Registration, Watch
 from kubewright.controller.registration import (
@@ -184,7 +184,7 @@ class ControllerRegistration(RepeatingRegistration):
         reconciled, or in `owns`, `watches` or `reads` of a controller. The decorator returns the function unchanged.
         """
         info = check_kind(kind, "indexes")
-        check_string(f"the name of an index of {info.kind}", name, "by-owner")
+        check_word(f"the name of an index of {info.kind}", name, "by-owner")
         if name in (NAMESPACE_INDEX, OWNER_INDEX) or any((of, it) == (kind, name) for of, it, _ in self.indexed):
             raise ValueError(f"there is already an index {name!r} of {info.kind}: use another name")
 

@@ -74,7 +74,7 @@ class RepeatingRegistration:
             name: the name in logs and metrics. Default: the kind and the function, `foo-poll`.
         """
         check_kind(kind, "every")
-        seconds = check_duration("interval", interval, zero=False)
+        seconds = check_duration(f"every({kind.__name__}): interval", interval, zero=False)
         options = {
             "role": "timer",
             "labels": check_labels(f"every({kind.__name__})", labels),

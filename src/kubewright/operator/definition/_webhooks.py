@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from kubewright.api import Object
+from kubewright.arguments import known_options
 
 if TYPE_CHECKING:
     from kubewright.webhook import AdmissionOptions, ConvertDecorator, DefaultDecorator, ValidateDecorator, Webhooks
@@ -33,6 +34,7 @@ class WebhookRegistration:
         """Whether any webhook is registered."""
         return "webhooks" in vars(self) and bool(self.webhooks)
 
+    @known_options
     def defaults(self, kind: type[R], **options: Unpack[AdmissionOptions]) -> DefaultDecorator[R]:
         """Registers a function that changes objects of a kind before they are stored, such as to set default values.
 
@@ -47,6 +49,7 @@ class WebhookRegistration:
         """
         return self.webhooks.defaults(kind, options)
 
+    @known_options
     def validates(self, kind: type[R], **options: Unpack[AdmissionOptions]) -> ValidateDecorator[R]:
         """Registers a function, or a class with a method per operation, that accepts or rejects objects of a kind.
 
@@ -61,6 +64,7 @@ class WebhookRegistration:
         """
         return self.webhooks.validates(kind, options)
 
+    @known_options
     def converts(self, source: type[R], target: type[S]) -> ConvertDecorator[R, S]:
         """Registers a function that converts objects of a kind from one version to another.
 

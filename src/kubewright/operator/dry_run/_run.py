@@ -27,6 +27,7 @@ from kubewright.controller import (
 )
 from kubewright.controller.children import shared_child_kinds
 from kubewright.controller.registration import Handler, Handlers
+from kubewright.counts import counted
 from kubewright.events import EventRecorder
 from kubewright.observe import HistoryBounds, Observer, UndeclaredWrites
 from kubewright.operator._clusters import HasClient, HasKubeconfig, check_cluster, connect
@@ -258,11 +259,13 @@ class _DryRun:
     def _not_shown(self) -> Iterator[str]:
         operator = self._operator
         for controller in self._controllers:
+            name = controller.name
             snapshots = [controller.snapshot(key) for key in controller.object_keys()]
             if deleting := sum(one is not None and one.deleting for one in snapshots):
-                yield f"{deleting} objects of {controller.name} are being deleted; their finalizers did not run"
+                what = counted(deleting, f"object of {name} is", f"objects of {name} are")
+                yield f"{what} being deleted; finalizers did not run"
             if paused := controller.paused_objects:
-                yield f"{paused} objects of {controller.name} are paused"
+                yield counted(paused, f"object of {name} is paused", f"objects of {name} are paused")
         for registration in self._skipped:
             yield f"the {registration.role} {registration.name} did not run"
         for triggered in (one for one in operator.registrations(self._settings) if one.triggers):
