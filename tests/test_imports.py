@@ -51,6 +51,12 @@ def test_the_package_alone_imports_no_room() -> None:
     assert ours == {"kubewright.version"}
 
 
+def test_the_program_handles_an_interrupt_before_it_imports_more_than_itself() -> None:
+    program = "import sys; before = {*sys.modules}; import kubewright.cli; print(*{*sys.modules} - before)"
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert set(output.stdout.split()) == {"__future__", "kubewright", "kubewright.cli", "kubewright.version"}
+
+
 @pytest.mark.promise("Typed objects", "Groups are imported when used, and little memory is taken.")
 def test_a_group_is_imported_only_when_it_is_used() -> None:
     assert not {name for name in modules_after("import kubewright.api") if name.endswith((".v1", ".v1beta1"))}

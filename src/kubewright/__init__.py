@@ -8,11 +8,13 @@ The names that most programs need are here. Each is imported on first use, so th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kubewright.version import VERSION
 
 __version__ = VERSION
+
+# Type checkers read this as true. To import `typing` takes longer than the rest of this module, and the program
+# `kubewright` handles Ctrl-C only after it.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from kubewright.api import AtLeastOneOf as AtLeastOneOf

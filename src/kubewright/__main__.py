@@ -1,5 +1,8 @@
 """`python -m kubewright` is the program `kubewright`."""
 
-from kubewright.cli import main
+try:
+    from kubewright.cli import main
 
-main()
+    main()
+except KeyboardInterrupt:
+    raise SystemExit(130) from None  # CommandExit.INTERRUPTED: Ctrl-C before `main` was imported

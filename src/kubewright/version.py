@@ -6,5 +6,5 @@ __all__ = ["TESTED_KUBERNETES", "VERSION"]
 
 VERSION = "0.1.0"
 
-TESTED_KUBERNETES = ((1, 35), (1, 36))
+TESTED_KUBERNETES = ((1, 34), (1, 37))
 """The oldest and the newest minor version that the tests have passed on; docs/compatibility.md has the results."""

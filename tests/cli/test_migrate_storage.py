@@ -47,7 +47,7 @@ async def test_migrates_and_reports(tmp_path: Path, capsys: pytest.CaptureFixtur
         capsys.readouterr()
         assert await call("migrate-storage", "crates", "--dry-run") == 0
         assert capsys.readouterr().out == (
-            "crates.example.com: 1 objects can be migrated (server dry run); would be removed from"
+            "crates.example.com: 1 object can be migrated (server dry run); would be removed from"
             " status.storedVersions: v1\n"
         )
         assert await call("migrate-storage", "Crate", "--output", "json") == 0

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kubewright.cli import Output, run
+from kubewright.cli import CommandExit, Output, run
 from kubewright.cluster import Cluster
 
 pytestmark = pytest.mark.timeout(300)  # on a busy machine
@@ -125,6 +125,21 @@ def test_cluster_start_prints_its_address_and_kubeconfig(tmp_path: Path) -> None
     assert document["url"].startswith("https://127.0.0.1:")
     assert document["kubeconfig"] == str(tmp_path / "k")
     assert (process.returncode, rest) == (0, "")
+
+
+@pytest.mark.parametrize("arguments", [["version"], ["version", "--output", "json"], ["--help"]])
+def test_output_on_a_full_disk_is_a_failure(arguments: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "kubewright", *arguments]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    message = "cannot write the output: No space left on device. Free disk space, or redirect the output elsewhere"
+    assert (done.returncode, done.stderr) == (CommandExit.FAILED, f"Error: {message}\n")
+
+
+def test_an_error_message_that_cannot_be_written_keeps_the_exit_code() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "kubewright", "versio"], stderr=full, check=False)
+    assert done.returncode == CommandExit.WRONG_USE
 
 
 def test_a_spinner_is_cleared_before_lines_and_absent_in_a_pipe(

@@ -129,7 +129,7 @@ def test_reports_an_unreachable_cluster(tmp_path: Path, capsys: pytest.CaptureFi
         (["--bind", "127.0.0.1:80"], "the port is --port"),
         (["--port", "http"], "'http' is not a valid whole number"),
         (["--operator", "foo"], "such as 127.0.0.1:8081"),
-        (["--extension", "fleet.ui"], "write module:name, such as fleet.ui:fleet"),
+        (["--extension", "fleet.ui"], "use module:name, such as fleet.ui:fleet"),
         (["--extension", "no_such_module:ui"], "cannot import extension no_such_module:ui: ModuleNotFoundError"),
         (["--url", "console.example.com"], "is not an address such as https://console.example.com"),
         (["--kind", "Foo"], "is not a kind such as example.com/foos"),

@@ -10,9 +10,7 @@ stay quick. A failure is one message on standard error and a non-zero exit code,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from kubewright.lazy import lazy_exports
+TYPE_CHECKING = False  # type checkers read this as true; before `main` handles Ctrl-C, it is too early to import typing
 
 if TYPE_CHECKING:
     from kubewright.cli._commands import COMMANDS
@@ -21,6 +19,9 @@ if TYPE_CHECKING:
     from kubewright.cli.common._output import Output
 
 __all__ = ["COMMANDS", "CommandExit", "Output", "cli", "main", "run"]
+
+_INTERRUPTED = 130
+"""`CommandExit.INTERRUPTED`, before its module is imported."""
 
 _MODULES = {
     "COMMANDS": "_commands",
@@ -32,11 +33,30 @@ _MODULES = {
 
 
 def main() -> None:
-    """Runs the command of `sys.argv` and ends the process with its exit code."""
-    from kubewright.cli._main import run
+    """Runs the command of `sys.argv` and ends the process with its exit code.
 
-    raise SystemExit(run())
+    Ctrl-C ends the process with `CommandExit.INTERRUPTED`, also while the command line is still imported.
+    """
+    try:
+        import os
+        import signal
+
+        before = signal.getsignal(signal.SIGINT)
+        if before is signal.default_int_handler:  # a process in the background of a script ignores it
+            # An exception would be lost in a callback, which imports have. Nothing is open that needs an end in order.
+            signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
+        from kubewright.cli._main import run
+
+        signal.signal(signal.SIGINT, before)
+        code = run()
+    except KeyboardInterrupt:
+        raise SystemExit(_INTERRUPTED) from None
+    raise SystemExit(code)
 
 
 if not TYPE_CHECKING:  # type checkers report names that do not exist
-    __getattr__ = lazy_exports(__name__, {name: f"{__name__}.{home}" for name, home in _MODULES.items()})
+
+    def __getattr__(name: str) -> object:
+        from kubewright.lazy import lazy_exports
+
+        return lazy_exports(__name__, {name: f"{__name__}.{home}" for name, home in _MODULES.items()})(name)

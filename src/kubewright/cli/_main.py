@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Final
 
 import click
 from click.shell_completion import shell_complete
@@ -19,6 +21,8 @@ from kubewright.redaction import visible
 from kubewright.version import VERSION
 
 __all__ = ["cli", "run"]
+
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -46,7 +50,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:  # it is None if the caller closed it: `kubewright install >&-`
             sys.stdout.flush()
     except click.ClickException as error:
-        click.echo(visible(_message(error) + _explanation(error)), err=True)
+        _report(_message(error) + _explanation(error))
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return CommandExit.INTERRUPTED
@@ -55,9 +59,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CommandExit.FAILED
     except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps one in a __set_name__, as enums have it
+            return CommandExit.INTERRUPTED
         if os.environ.get("KUBEWRIGHT_DEBUG"):
             traceback.print_exc()
-        click.echo(visible(f"Error: {_describe(error)}{_explanation(error)}"), err=True)
+        _report(f"Error: {_describe(error)}{_explanation(error)}")
         return CommandExit.FAILED
     # click returns the exit code if a command or --help ends early, else the return value of the command.
     return result if isinstance(result, int) else CommandExit.DONE
@@ -68,6 +74,12 @@ def _complete() -> int:
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere), contextlib.suppress(Exception):
         return shell_complete(cli, {}, "kubewright", VARIABLE, os.environ[VARIABLE])
     return CommandExit.FAILED
+
+
+def _report(message: str) -> None:
+    """Prints a message on standard error. If that is not possible, the exit code still has its meaning."""
+    with contextlib.suppress(OSError):
+        click.echo(visible(message), err=True)
 
 
 def _message(error: click.ClickException) -> str:
@@ -98,8 +110,17 @@ def _describe(error: Exception) -> str:
     if isinstance(error, FileNotFoundError) and not error.filename and _is_lost():
         return "the current folder no longer exists: change to another one"
     if isinstance(error, OSError) and error.strerror and not isinstance(error, NotWritten):
+        if _is_about_output(error):
+            hint = ". Free disk space, or redirect the output elsewhere" if error.errno in _FULL else ""
+            return f"cannot write the output: {error.strerror}{hint}"
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error) or type(error).__name__
+
+
+def _is_about_output(error: OSError) -> bool:
+    """Whether the error was raised by printing: such an error names no file."""
+    last = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)][-1:]
+    return error.filename is None and last in ([click.echo.__code__], [run.__code__])
 
 
 def _is_lost() -> bool:

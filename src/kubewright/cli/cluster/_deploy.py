@@ -43,7 +43,7 @@ def command(
       kubewright deploy --image registry.example.com/guestbook:1.0.0
     """
     from kubewright.crd import InstallError, check_rules
-    from kubewright.deployment import NOTHING_RUNS, NameTaken, NotServed, deploy, runs_no_programs
+    from kubewright.deployment import RUN_LOCALLY, NameTaken, NotServed, deploy, has_only_simulated_nodes
 
     project = load_project(targets_or_current_project(targets), image=image, namespace=namespace)
     check_rules(*(project.kinds or ()))
@@ -51,7 +51,7 @@ def command(
     async def work(client: Client) -> bool:
         with output.waiting(f"Deploying {project.name}"):
             await deploy(client, project, output.step)
-            return project.serves_webhooks and await runs_no_programs(client)
+            return project.serves_webhooks and await has_only_simulated_nodes(client)
 
     try:
         unreachable = connected(kubeconfig, context, work)
@@ -60,7 +60,7 @@ def command(
     if unreachable:
         click.echo(
             "Warning: the webhooks cannot be reached: pods of this cluster run no program, so creates and updates"
-            f" of the kinds fail; {NOTHING_RUNS}.",
+            f" of the kinds fail; {RUN_LOCALLY}.",
             err=True,
         )
     output.line(f"Deployed. See: kubectl --namespace {project.namespace} get pods")

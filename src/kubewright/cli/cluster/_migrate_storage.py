@@ -10,6 +10,7 @@ from kubewright.cli.common._connecting import cluster_options, connected, timeou
 from kubewright.cli.common._exit_codes import WrongUse
 from kubewright.cli.common._output import Output, output_option
 from kubewright.client import NotFound
+from kubewright.counts import counted
 
 if TYPE_CHECKING:
     from kubewright.client import Client
@@ -92,10 +93,10 @@ def _text(result: StorageMigration) -> str:
     if result.method == "server":
         text = f"{result.resource}: the server migrated all objects"
     elif result.dry_run:
-        text = f"{result.resource}: {result.migrated} objects can be migrated (server dry run)"
+        text = f"{result.resource}: {counted(result.migrated, 'object')} can be migrated (server dry run)"
     else:
         text = (
-            f"{result.resource}: {result.migrated} objects migrated, {result.unchanged} unchanged,"
+            f"{result.resource}: {counted(result.migrated, 'object')} migrated, {result.unchanged} unchanged,"
             f" {result.skipped} written or deleted by other clients"
         )
     if result.dropped:

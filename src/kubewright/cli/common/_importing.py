@@ -23,6 +23,8 @@ def importing(*targets: str) -> Iterator[None]:
     except (LoadError, click.ClickException):
         raise
     except (Exception, SystemExit) as error:  # sys.exit() in the program must not end the command with success
+        if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps one in a __set_name__, as enums have it
+            raise KeyboardInterrupt from error
         from kubewright.development import user_traceback
 
         click.echo(user_traceback(error), err=True, nl=False)

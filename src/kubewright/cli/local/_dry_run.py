@@ -16,6 +16,7 @@ from kubewright.causes import only_cause
 from kubewright.cli.common._exit_codes import CommandExit, WrongUse, differs
 from kubewright.cli.common._output import Output
 from kubewright.client import ApiError, ConfigError, NotKubernetes, Unauthorized
+from kubewright.counts import counted
 from kubewright.operator import DryRunRefused, DryRunReport, Operator, SettingError
 from kubewright.operator.dry_run import ObjectChange, ValueChange, dry_run
 from kubewright.operator.logs import set_up_logging
@@ -87,5 +88,5 @@ def _print_rest(report: DryRunReport, output: Output) -> None:
     counts = Counter(change.action for change in report.changes)
     changes = ", ".join(f"{count} {_DONE[action]}" for action, count in counts.items()) or "no changes"
     failed = f"; {len(report.failures)} failed" if report.failures else ""
-    objects = "1 object" if report.reconciled == 1 else f"{report.reconciled} objects"
+    objects = counted(report.reconciled, "object")
     output.line(f"{objects} reconciled as a dry run: {changes}{failed}")

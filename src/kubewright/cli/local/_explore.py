@@ -13,6 +13,7 @@ from kubewright.cli.common._importing import importing
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
 from kubewright.cli.common._targets import targets_or_current_project
+from kubewright.counts import counted
 from kubewright.explore import ExploreError, Report, replay, run_exploration
 from kubewright.explore.reports import (
     finding_lines,
@@ -111,7 +112,7 @@ def command(
         with importing(where), output.waiting("Exploring") as step:
 
             def progress(report: Report) -> None:
-                step.detail = f"{report.runs} runs, {len(report.findings)} findings"
+                step.detail = f"{counted(report.runs, 'run')}, {counted(len(report.findings), 'finding')}"
 
             try:
                 report = run_exploration(
@@ -177,12 +178,7 @@ def _show(report: Report, where: str, samples: Sequence[Path], save: Path | None
 
 
 def _count(findings: int) -> str:
-    match findings:
-        case 0:
-            return "No findings."
-        case 1:
-            return "1 finding."
-    return f"{findings} findings."
+    return f"{counted(findings, 'finding')}." if findings else "No findings."
 
 
 def _write(path: Path, content: str) -> None:

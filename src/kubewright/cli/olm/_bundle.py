@@ -15,7 +15,8 @@ from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
 from kubewright.cli.common._project_options import image_option, overwrite_option
 from kubewright.cli.common._targets import OPTIONAL_TARGETS, load_project, targets_or_current_project
-from kubewright.cli.olm._bundle_problems import counted, print_problems, report_option
+from kubewright.cli.olm._bundle_problems import print_problems, report_option
+from kubewright.counts import counted
 
 if TYPE_CHECKING:
     from kubewright.manifests import Project
@@ -206,7 +207,7 @@ def _print_conflicts(update: Update, output: Output) -> None:
         output.line(f"conflict {update.output.folder}/{update.csv}: {conflict}")
     output.document(folder=str(update.output.folder), conflicts=[asdict(conflict) for conflict in update.conflicts])
     click.echo(
-        f"{counted(update.conflicts, 'conflict')}, nothing was written: undo your change, or use --keep mine or"
+        f"{counted(len(update.conflicts), 'conflict')}, nothing was written: undo your change, or use --keep mine or"
         " --keep generated.",
         err=True,
     )
@@ -219,7 +220,7 @@ def _check(update: Update, output: Output) -> None:
         output.line(f"{os.path.normpath(update.output.folder / drift.path)}{str(drift).removeprefix(drift.path)}")
     output.document(folder=str(update.output.folder), differ=[asdict(drift) for drift in drifts])
     if drifts:
-        click.echo(f"{counted(drifts, 'file')} not up to date: run the command without --check.", err=True)
+        click.echo(f"{counted(len(drifts), 'file')} not up to date: run the command without --check.", err=True)
         differs()
     output.line(f"{len(update.output.files) + 1} files in {update.output.folder} and beside it are up to date.")
 
@@ -237,4 +238,5 @@ def _write(update: Update, output: Output, *, overwrite: bool) -> None:
         output.step("removed", f"{update.output.folder}/{path}")
     for path in update.lost:
         click.echo(f"Warning: your edit of {path} is lost, because its parent no longer exists.", err=True)
-    output.line(f"{len(update.output.files)} files in {update.output.folder}, {len(done.unchanged)} of them unchanged.")
+    files = counted(len(update.output.files), "file")
+    output.line(f"{files} in {update.output.folder}, {len(done.unchanged)} of them unchanged.")

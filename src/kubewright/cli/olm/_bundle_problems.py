@@ -11,11 +11,12 @@ import click
 
 from kubewright.cli.common._exit_codes import CommandExit, WrongUse
 from kubewright.cli.common._output import Output
+from kubewright.counts import counted
 
 if TYPE_CHECKING:
     from kubewright.olm import Suite
 
-__all__ = ["counted", "print_problems", "report_option"]
+__all__ = ["print_problems", "report_option"]
 
 _SUITES = ("format", "bundle", "scorecard", "operatorhub")
 _SIGNS = {"error": click.style("error", fg="red"), "warning": click.style("warning", fg="yellow")}
@@ -56,14 +57,9 @@ def print_problems(folder: Path, suites: Sequence[Suite], output: Output, *, mad
     if not report.ok:
         if output.json:
             raise click.exceptions.Exit(CommandExit.FAILED)
-        raise click.ClickException(f"{folder} is not a valid bundle: {counted(report.errors, 'error')}, see above")
-    warnings = f", {counted(problems, 'warning')}" if problems else ""
+        raise click.ClickException(f"{folder} is not a valid bundle: {counted(len(report.errors), 'error')}, see above")
+    warnings = f", {counted(len(problems), 'warning')}" if problems else ""
     output.line(f"{folder} is a valid bundle{warnings}.")
-
-
-def counted(found: Sequence[object], what: str) -> str:
-    """Returns a number with its noun: `1 error`, `2 errors`."""
-    return f"{len(found)} {what}{'' if len(found) == 1 else 's'}"
 
 
 def _without_file(text: str, file: str) -> str:

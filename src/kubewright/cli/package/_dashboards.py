@@ -12,6 +12,7 @@ from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
 from kubewright.cli.common._project_options import namespace_option, out_option, overwrite_option
 from kubewright.cli.common._targets import load_project, targets_argument, targets_or_current_project
+from kubewright.counts import counted
 
 __all__ = ["command"]
 
@@ -53,5 +54,5 @@ def command(
         raise click.ClickException(f"{error} with --overwrite") from error
     for path in done.written:
         output.line(f"wrote {out}/{path}")
-    output.line(f"{len(files)} files in {out}, {len(done.unchanged)} of them unchanged.")
+    output.line(f"{counted(len(files), 'file')} in {out}, {len(done.unchanged)} of them unchanged.")
     output.document(out=str(out), files=len(files), written=done.written, removed=done.removed)

@@ -21,6 +21,7 @@ from kubewright.cli.common._targets import (
     targets_argument,
     targets_or_current_project,
 )
+from kubewright.counts import counted
 
 if TYPE_CHECKING:
     from kubewright.api import Object
@@ -139,7 +140,7 @@ def command(
                 f"{len(drifts)} of {len(files)} files are not up to date: run the command without --check.", err=True
             )
             differs()
-        output.line(f"{len(files)} files in {out} are up to date.")
+        output.line(f"{counted(len(files), f'file in {out} is', f'files in {out} are')} up to date.")
         return
     try:
         done = write(out, files, replace_foreign=overwrite, own=own)
@@ -149,7 +150,7 @@ def command(
         output.line(f"wrote {out}/{path}")
     for path in done.removed:
         output.line(f"removed {out}/{path}")
-    output.line(f"{len(files)} files in {out}, {len(done.unchanged)} of them unchanged.")
+    output.line(f"{counted(len(files), 'file')} in {out}, {len(done.unchanged)} of them unchanged.")
     output.document(out=str(out), files=len(files), written=done.written, removed=done.removed)
 
 

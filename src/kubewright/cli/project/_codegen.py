@@ -13,7 +13,6 @@ from kubewright.cli.common._connecting import connected
 from kubewright.cli.common._exit_codes import WrongUse, differs
 from kubewright.cli.common._folders import OUT_PATH
 from kubewright.cli.common._output import Output, output_option
-from kubewright.cli.olm._bundle_problems import counted
 from kubewright.codegen import (
     CodegenError,
     KindSource,
@@ -24,6 +23,7 @@ from kubewright.codegen import (
     read_sources,
     write,
 )
+from kubewright.counts import counted
 
 if TYPE_CHECKING:
     from kubewright.client import Client
@@ -129,8 +129,8 @@ def command(
         for path in changed:
             output.line(f"differs from what would be written: {path}")
         differs()
-    what = counted(kinds_found, "kind")
-    output.line(f"{what}, {counted(changed, 'file')} written" if changed else f"{what}, nothing has changed")
+    what = counted(len(kinds_found), "kind")
+    output.line(f"{what}, {counted(len(changed), 'file')} written" if changed else f"{what}, nothing has changed")
 
 
 def _read(

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from kubewright.cli.common._output import Output
+from kubewright.counts import counted
 from kubewright.scaffold import Done, Plan, ScaffoldError, carry_out
 
 __all__ = ["print_result", "write_plan"]
@@ -28,6 +29,6 @@ def print_result(done: Done, folder: Path, output: Output, following: str) -> No
     for path in done.changed:
         output.line(f"changed {shown / path}")
     if not (done.written or done.changed):
-        output.line(f"Nothing to do: all {len(done.unchanged)} files exist already.")
+        output.line(f"Nothing to do: {counted(len(done.unchanged), 'file exists', 'files exist')} already.")
     output.line(f"Next: {following}")
     output.document(folder=str(folder), written=done.written, changed=done.changed, unchanged=done.unchanged)

@@ -30,8 +30,8 @@ _REASONS = {
     "renamed": "the scaffold uses this name now; your changes are kept",
     "removed": "no longer in the scaffold, and you had not changed it",
     "conflict": "you and the scaffold changed the same lines",
-    "deleted": "you have deleted it, so it is not restored",
-    "kept": "no longer in the scaffold, but you have changed it: delete it when you do not need it",
+    "deleted": "you deleted it, so it is not restored",
+    "kept": "no longer in the scaffold, but you have changed it: delete it if you do not need it",
 }
 
 
@@ -40,7 +40,7 @@ _REASONS = {
 @click.option(
     "--write-conflicts",
     is_flag=True,
-    help="Write conflicts into the files, with markers around both sides, as git does.",
+    help="Write conflicts into the files, with markers around both versions, as git does.",
 )
 @click.option(
     "--keep",
@@ -52,14 +52,14 @@ _REASONS = {
 @click.option("--allow-dirty", is_flag=True, help="Upgrade even if git has uncommitted changes.")
 @output_option
 def command(check: bool, write_conflicts: bool, keep: Sequence[str], allow_dirty: bool, output: Output) -> None:
-    """Bring the project to the scaffold of this release.
+    """Upgrade the project to the scaffold of this release.
 
-    Changes of the scaffold since it created the project are merged into your files, line by line. Your changes stay.
-    Names that Kubewright has renamed are rewritten in all Python files.
+    The command merges what changed in the scaffold since it created the project into your files, line by line. Your
+    changes stay. It also replaces names that Kubewright has renamed, in all Python files.
 
-    If you and the scaffold changed the same lines, the conflict is shown, the file stays as it is, and the command
-    exits with 3. Use --write-conflicts or --keep to go on. Files that you deleted are not restored. Either all files
-    are written or none. Running it again is safe.
+    If you and the scaffold changed the same lines, the command shows the conflict, leaves the file unchanged, and exits
+    with 3. Use --write-conflicts or --keep to continue. Files that you deleted are not restored. The command writes
+    either all files or none. Running it again is safe.
 
     \b
     Example:
@@ -76,17 +76,17 @@ def command(check: bool, write_conflicts: bool, keep: Sequence[str], allow_dirty
         raise WrongUse(str(error)) from error
     open_conflicts = upgrade.conflicts(keep)
     if not check and (plan.changes or plan.removals) and not allow_dirty:
-        _refuse_dirty(folder, {file.path for file in upgrade.files if file.what == "settled"})
+        _check_committed(folder, {file.path for file in upgrade.files if file.what == "settled"})
     if not check:
         write_plan(plan, folder, force=False)
-    _print(upgrade, plan, open_conflicts, keep, output, check=check)
+    _print_upgrade(upgrade, plan, open_conflicts, keep, output, check=check)
     if open_conflicts or (check and upgrade.needed):
         differs()
 
 
-def _refuse_dirty(folder: Path, settled: set[str]) -> None:
+def _check_committed(folder: Path, settled: set[str]) -> None:
     """Raises an error if git has uncommitted changes, except those of an earlier upgrade."""
-    changed = [path for path in _uncommitted(folder) if path not in settled]
+    changed = [path for path in _uncommitted_files(folder) if path not in settled]
     if changed:
         more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
         raise click.ClickException(
@@ -95,12 +95,12 @@ def _refuse_dirty(folder: Path, settled: set[str]) -> None:
         )
 
 
-def _uncommitted(folder: Path) -> list[str]:
-    """Returns the uncommitted files below a folder; none without git or outside of a repository."""
+def _uncommitted_files(folder: Path) -> list[str]:
+    """Returns the uncommitted files below a folder. Returns none if git is missing or the folder has no repository."""
     try:
         prefix = _git(folder, "rev-parse", "--show-prefix").strip()
-        asked = ("status", "--porcelain", "--no-renames", "--untracked-files=all", "-z", "--", ".")
-        entries = _git(folder, *asked).split("\0")
+        status = ("status", "--porcelain", "--no-renames", "--untracked-files=all", "-z", "--", ".")
+        entries = _git(folder, *status).split("\0")
     except (FileNotFoundError, subprocess.CalledProcessError):
         return []
     return [entry[3:].removeprefix(prefix) for entry in entries if entry]
@@ -110,7 +110,7 @@ def _git(folder: Path, *arguments: str) -> str:
     return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True).stdout
 
 
-def _print(
+def _print_upgrade(
     upgrade: Upgrade,
     plan: Plan,
     open_conflicts: Sequence[FileUpgrade],
@@ -135,25 +135,25 @@ def _print(
             continue
         name = f"{file.former} -> {file.path}" if file.former else file.path
         if file.is_among(keep):
-            output.line(f"kept      {file.former or file.path}: as you asked")
+            output.line(f"kept      {file.former or file.path}: you passed --keep")
             continue
         output.line(f"{file.what:<9} {name}: {file.why or _REASONS[file.what]}")
         for conflict in file.conflicts:
             output.line(f"  {file.path}:{conflict.line}")
             output.line("\n".join(f"    {line}" for line in conflict.shown(*upgrade.names).splitlines()))
-    output.line(_ending(upgrade, plan, open_conflicts, check=check))
+    output.line(_summary(upgrade, plan, open_conflicts, check=check))
 
 
-def _ending(upgrade: Upgrade, plan: Plan, open_conflicts: Sequence[FileUpgrade], *, check: bool) -> str:
+def _summary(upgrade: Upgrade, plan: Plan, open_conflicts: Sequence[FileUpgrade], *, check: bool) -> str:
     before, after = upgrade.names
-    these = ", ".join(file.path for file in open_conflicts)
+    paths = ", ".join(file.path for file in open_conflicts)
     if check:
-        return f"The project has {before}, this release has {after}: run `kubewright upgrade`."
+        return f"The project uses {before}, and this release has {after}: run `kubewright upgrade`."
     if any(file.path not in plan.changes for file in open_conflicts):
         return (
-            f"Not changed: {these}. Use --write-conflicts to write both sides into the file, or --keep FILE to keep"
-            f" yours. Until then the project has {before}."
+            f"Not changed: {paths}. Use --write-conflicts to write both versions into the file, or --keep FILE to keep"
+            f" yours. Until then the project uses {before}."
         )
     if open_conflicts:
-        return f"Upgraded from {before} to {after}. Resolve the conflicts between the markers in {these}."
+        return f"Upgraded from {before} to {after}. Resolve the conflicts between the markers in {paths}."
     return f"Upgraded from {before} to {after}. Review the changes with `git diff`, then run `make manifests test`."
