@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from typing import Any
 
 import pytest
 
 from kubewright.api import ObjectMeta, core
-from kubewright.client import Client, ClientConfig, NotFound, Request, Response, RetryPolicy, Transport, load_config
+from kubewright.client import Client, ClientConfig, NotFound, Request, RetryPolicy, load_config
 from kubewright.testing import ControlPlane
+from tests.transports.disturbed import Disturbed
 
 NODE = (200, b'{"metadata":{"name":"n"}}')
 BROKEN = (500, b'{"code":500}')
@@ -21,37 +23,20 @@ class Refused(Exception):
     pass
 
 
-class Noting:
-    """A layer that writes down what passes through it."""
-
-    def __init__(self, inner: Transport) -> None:
-        self.inner = inner
-        self.seen: list[str] = []
-
-    async def send(self, request: Request) -> Response:
-        self.seen.append(str(request))
-        return await self.inner.send(request)
-
-    async def close(self) -> None:
-        raise AssertionError("a layer is not the one to close the connections")
-
-
 async def test_each_attempt_passes_through_the_layer(scripted: Any) -> None:
     server = scripted(BROKEN, NODE)
-    made: list[Noting] = []
-
-    def layer(inner: Transport) -> Transport:
-        made.append(Noting(inner))
-        return made[-1]
-
+    seen: list[str] = []
     client = Client(transport=server, retry=RetryPolicy(first_delay=0))
-    await client.through(layer).get(core.Node, "n")
-    assert made[0].seen == ["get nodes n", "get nodes n"]
+    layered = client.through(lambda inner: Disturbed(inner, lambda request: seen.append(str(request))))
+    await layered.get(core.Node, "n")
+    assert seen == ["get nodes n", "get nodes n"]
 
 
 async def test_a_client_through_a_layer_leaves_the_connections_open(scripted: Any) -> None:
-    async with Client(transport=scripted(NODE, NODE)) as client:
-        await client.through(Noting).close()
+    server = scripted(NODE, NODE)
+    async with Client(transport=server) as client:
+        await client.through(Disturbed).close()
+        assert not server.closed
         await client.get(core.Node, "n")
 
 
@@ -94,7 +79,7 @@ async def test_client_with_a_layer_cannot_be_copied() -> None:
     client = Client(ClientConfig(server="http://127.0.0.1:1"))
     assert client.has_twin
     with pytest.raises(ValueError, match="cannot be copied"):
-        client.through(Noting).twin()
+        client.through(Disturbed).twin()
     await client.close()
 
 
@@ -109,19 +94,17 @@ async def test_request_rejected_before_the_first_byte_sends_nothing(method: str)
         arrived.put_nowait(await reader.read())
         writer.close()
 
-    class Refusing(Noting):
-        async def send(self, request: Request) -> Response:
-            def before_send() -> None:
-                assert connected.is_set()  # the connection is there: this really is the last moment
-                raise Refused(str(request))
+    def refuse(request: Request) -> None:
+        def before_send() -> None:
+            assert connected.is_set()  # the connection is there: this really is the last moment
+            raise Refused(str(request))
 
-            request.before_send = before_send
-            return await self.inner.send(request)
+        request.before_send = before_send
 
     server = await asyncio.start_server(handle, "127.0.0.1", 0)
     address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     async with Client(ClientConfig(server=address)) as client:
-        refusing = client.through(Refusing)
+        refusing = client.through(lambda inner: Disturbed(inner, refuse))
         with pytest.raises(Refused):
             if method == "create":
                 await refusing.create(NEW)
@@ -139,12 +122,10 @@ async def test_request_rejected_before_the_first_byte_sends_nothing(method: str)
 async def test_request_accepted_before_the_first_byte_is_sent_whole(client: Client, namespace: str) -> None:
     asked: list[str] = []
 
-    class Asking(Noting):
-        async def send(self, request: Request) -> Response:
-            request.before_send = lambda: asked.append(request.verb)
-            return await self.inner.send(request)
+    def ask(request: Request) -> None:
+        request.before_send = lambda: asked.append(request.verb)
 
-    asking = client.through(Asking)
+    asking = client.through(lambda inner: Disturbed(inner, ask))
     large = "x" * 700_000
     for name, data in (("small", "y"), ("large", large)):
         made = core.ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace), data={"text": data})
@@ -166,3 +147,28 @@ async def test_writing_under_another_name_shares_the_connections(scripted: Any) 
     await other.close()
     assert not server.closed
     assert [dict(request.query)["fieldManager"] for request in server.requests] == ["first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("", "field_manager must be printable characters, such as site-operator, not ''"),
+        ("a\n", "field_manager must be printable characters, such as site-operator, not 'a\\n'"),
+        ("ü" * 65, f"field_manager must be at most 128 bytes, and '{'ü' * 40}...' has 130: use a shorter name"),
+    ],
+)
+async def test_rejects_field_manager_that_the_server_rejects(scripted: Any, name: str, message: str) -> None:
+    server = scripted()
+    client = Client(transport=server)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        Client(transport=server, field_manager=name)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        client.writing_as(name)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        await client.apply(NEW, field_manager=name)
+
+
+async def test_accepts_field_manager_of_128_bytes(scripted: Any) -> None:
+    server = scripted(NODE)
+    await Client(transport=server).apply(NEW, field_manager="ü" * 64)
+    assert ("fieldManager", "ü" * 64) in server.requests[0].query

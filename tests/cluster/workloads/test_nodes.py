@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from kubewright.api import apps, core, meta
-from kubewright.client import Client, Conflict, ConnectionLost, Request, Response, StrategicPatch, Transport
+from kubewright.client import Client, Conflict, ConnectionLost, StrategicPatch
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster, ClusterError
 from kubewright.cluster.nodes import FakeNode, PodPlan
 from kubewright.cluster.workloads import Workloads, usual_plan
 from tests.cluster.workloads.conftest import LABELS, World, a_deployment, a_job, template
+from tests.transports.disturbed import Disturbed
 
 
 def a_pod(name: str = "alone", **spec: Any) -> core.Pod:
@@ -162,7 +163,7 @@ async def test_node_without_heartbeat_does_not_renew_its_lease() -> None:
 async def test_node_reports_ready_again_after_its_lease_expired() -> None:
     clock = VirtualClock()
     async with Cluster(clock=clock, seed=1, workloads=Workloads(nodes=0)) as cluster:
-        server = Interruptible(cluster.transport())
+        server = Disturbed(cluster.transport())
         async with (
             cluster.client() as client,
             Client(transport=server, clock=clock) as nodes_client,
@@ -173,14 +174,14 @@ async def test_node_reports_ready_again_after_its_lease_expired() -> None:
                 node = await client.get(core.Node, "laptop")
                 return [each.status for each in node.status.conditions or () if each.type == "Ready"]
 
-            server.is_reachable = False
+            server.before = ConnectionLost("connection refused", sent=False)
             await clock.advance(60)
             # As kube-controller-manager does.
             unknown = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}
             patch = StrategicPatch({"status": {"conditions": [unknown]}})
             await client.patch(core.Node, "laptop", patch, subresource="status")
             assert await ready() == ["Unknown"]
-            server.is_reachable = True
+            server.before = None
             await clock.advance(10)
             assert await ready() == ["True"]
 
@@ -188,22 +189,6 @@ async def test_node_reports_ready_again_after_its_lease_expired() -> None:
             await client.patch(core.Node, "laptop", patch, subresource="status")
             await clock.advance(10)
             assert await ready() == ["True"]
-
-
-class Interruptible:
-    """A transport that can be cut off."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-        self.is_reachable = True
-
-    async def send(self, request: Request) -> Response:
-        if not self.is_reachable:
-            raise ConnectionLost("connection refused", sent=False)
-        return await self._transport.send(request)
-
-    async def close(self) -> None:
-        await self._transport.close()
 
 
 async def test_runs_only_the_named_controllers() -> None:

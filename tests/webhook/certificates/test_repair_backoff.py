@@ -12,11 +12,12 @@ from msgspec.structs import replace
 
 from kubewright.api import admissionregistration, core
 from kubewright.certificates import CertificateAuthority
-from kubewright.client import Client, Forbidden, Request, Response, Status, Transport
+from kubewright.client import Client, Forbidden, Request, Status
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.webhook import WebhookDeployment
 from kubewright.webhook.certificates import CertificateReconciler
+from tests.transports.disturbed import Disturbed
 from tests.webhook.certificates.authorities import served
 from tests.webhook.certificates.objects import address, bundles, validating
 
@@ -119,28 +120,18 @@ async def test_writes_another_bundle_immediately_during_backoff(of: WebhookDeplo
     assert await bundles(of.client, "default") == [quarrel.reconciler.stored.bundle]
 
 
-class Refusing:
-    """A way to the server on which definitions may not be read."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    async def send(self, request: Request) -> Response:
-        if "customresourcedefinitions" in request.path:
-            raise Forbidden(Status(code=403, message="definitions are not for you"))
-        return await self._transport.send(request)
-
-    async def close(self) -> None:
-        await self._transport.close()
-
-
 @pytest.mark.promise(
     "The certificate of the webhooks",
     "A bundle that another program keeps undoing is repaired ever more rarely, and that program is named; one "
     "object's trouble does not keep others from being repaired.",
 )
 async def test_an_object_that_cannot_be_read_does_not_keep_others_from_being_repaired(of: WebhookDeployment) -> None:
-    limited = replace(of, client=of.client.through(Refusing), definitions=("toys.webhooks.example.com",))
+    def refuse(request: Request) -> None:
+        if "customresourcedefinitions" in request.path:
+            raise Forbidden(Status(code=403, message="definitions are not for you"))
+
+    client = of.client.through(lambda inner: Disturbed(inner, refuse))
+    limited = replace(of, client=client, definitions=("toys.webhooks.example.com",))
     reconciler = CertificateReconciler(limited)
     for _ in range(2):
         await undo(of.client, None)

@@ -21,10 +21,8 @@ from kubewright.client import (
     Impersonation,
     NotFound,
     Request,
-    Response,
     RetryPolicy,
     Status,
-    Transport,
     Unavailable,
 )
 from kubewright.clock import SystemClock
@@ -40,6 +38,7 @@ from kubewright.webhook.certificates import (
     expiry_problem,
 )
 from tests.patience import until
+from tests.transports.disturbed import Disturbed
 from tests.webhook.certificates.authorities import is_trusted, served
 from tests.webhook.certificates.objects import address, bundles, secret_of, validating
 
@@ -322,22 +321,6 @@ async def without_permissions(source: SelfManaged, of: WebhookDeployment, client
         await until(renewed)
 
 
-class Away:
-    """A way to the server on which nothing can be read for a while, though watches go on."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-        self.away = False
-
-    async def send(self, request: Request) -> Response:
-        if self.away and request.verb == "get":
-            raise Unavailable(Status(code=503, message="the server is away"))
-        return await self._transport.send(request)
-
-    async def close(self) -> None:
-        await self._transport.close()
-
-
 @pytest.mark.promise(
     "The certificate of the webhooks",
     "While the server is away, the certificate goes on being served.",
@@ -346,17 +329,17 @@ class Away:
 async def test_serves_certificate_while_api_server_is_unavailable(
     client: Client, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ways: list[Away] = []
+    away = False
 
-    def through(transport: Transport) -> Away:
-        ways.append(Away(transport))
-        return ways[-1]
+    def refuse_reads(request: Request) -> None:
+        if away and request.verb == "get":  # watches continue
+            raise Unavailable(Status(code=503, message="the server is away"))
 
-    of = served(client.through(through, retry=RetryPolicy(attempts=1)), CLOCK, namespace)
+    disturbed = client.through(lambda inner: Disturbed(inner, refuse_reads), retry=RetryPolicy(attempts=1))
+    of = served(disturbed, CLOCK, namespace)
     async with SelfManaged(of, policy=CertificatePolicy(name="made", hosts=of.hosts, settle=0.0)) as source:
         first = source.pair
-        for way in ways:
-            way.away = True
+        away = True
         await client.delete(core.Secret, of.secret, namespace)
 
         async def logged() -> bool:
@@ -364,8 +347,7 @@ async def test_serves_certificate_while_api_server_is_unavailable(
 
         await until(logged)
         assert source.pair is first
-        for way in ways:
-            way.away = False
+        away = False
 
         async def renewed() -> bool:
             return source.pair != first
