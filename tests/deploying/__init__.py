@@ -1,1 +1,1 @@
-"""A package, so that its control plane is gone with its last test: an idle one still takes a tenth of a core."""
+"""A package, so that its control plane stops after its last test. An idle one takes a tenth of a core."""

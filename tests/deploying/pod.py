@@ -1,9 +1,9 @@
 """A pod without a node: its container's command, started on this machine as a kubelet would start it.
 
-The process gets what the Pod says, and what a kubelet adds: its variables with the fields that they refer to, a folder
-with a token that is bound to the Pod, the server's CA and the namespace, and the address of the API server. It has no
-kubeconfig, and nothing of this process's environment. One thing differs: a pod has a network of its own. Here its
-servers listen on free ports of loopback, and say in the log on which.
+The process gets everything that the Pod specifies and that a kubelet adds: environment variables and the fields that
+they refer to, the address of the API server, and a folder with a token that is bound to the Pod, the server's CA and
+the namespace. It has no kubeconfig, and no environment variables of this process. There is one difference: a pod has
+its own network. Here the servers listen on free ports of loopback, and log them.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class PodProcess:
 
     async def _alive(self) -> None:
         assert self.process.returncode is None, self.log.read_text()
-        await asyncio.sleep(0.05)  # real: between looks at another process
+        await asyncio.sleep(0.05)  # real: polls another process
 
 
 async def pod_of(client: Client, deployment: apps.Deployment) -> core.Pod:

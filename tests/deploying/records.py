@@ -1,4 +1,4 @@
-"""What an API server answered to a user, as the server itself tells it."""
+"""Records of the responses of an API server, by user."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ rules:
 
 
 class Record(Protocol):
-    """What a server answered."""
+    """The responses of an API server."""
 
     def of(self, user: str, *statuses: int) -> set[str]:
-        """The paths of that user's requests that were answered so; complete a moment after their end."""
+        """Returns the paths of this user's requests with these statuses. Complete shortly after the requests end."""
 
 
 class AuditLog:
@@ -47,18 +47,18 @@ class AuditLog:
 
 
 class Requests:
-    """Every request that an embedded cluster answers from now on."""
+    """Records every request to an embedded cluster from now on."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._answers: list[tuple[str, str, int]] = []
-        answer_to = cluster.dispatcher.handle
+        handle = cluster.dispatcher.handle
 
-        async def noting(request: Request, user: User, *, uri: str = "", source: str = "") -> ApiResponse:
-            answer = await answer_to(request, user, uri=uri, source=source)
+        async def record(request: Request, user: User, *, uri: str = "", source: str = "") -> ApiResponse:
+            answer = await handle(request, user, uri=uri, source=source)
             self._answers.append((user.name, request.path, answer.status))
             return answer
 
-        cluster.dispatcher.handle = noting  # type: ignore[method-assign]  # the server's own door
+        cluster.dispatcher.handle = record  # type: ignore[method-assign]  # all requests pass this method
 
     def of(self, user: str, *statuses: int) -> set[str]:
         """See `Record`."""

@@ -172,7 +172,7 @@ async def scraped(client: Client, namespace: str, pod: PodProcess, name: str) ->
     )
     stranger, prometheus = (json.loads(answer)["status"]["token"] for answer in tokens.values())
     assert (await pod.answer("/metrics", stranger))[0] == 403
-    text = await pod.page("/metrics", prometheus)  # as soon as the server knows the binding
+    text = await pod.page("/metrics", prometheus)  # once the server has processed the binding
     assert (await pod.answer("/readyz"))[0] == 200  # without a token
     assert not [line for line in pod.lines() if stranger in line or prometheus in line]
     return text
@@ -197,7 +197,7 @@ async def scraped(client: Client, namespace: str, pod: PodProcess, name: str) ->
     ],
     ids=["guestbook", "foo", "password", "memcached"],
 )
-async def test_the_operator_works_with_only_the_deployed_roles(
+async def test_operator_works_with_deployed_roles_only(
     job: Callable[[Deployed], Awaitable[None]],
     name: str,
     cluster: Cluster | RealCluster,
@@ -219,7 +219,7 @@ async def test_the_operator_works_with_only_the_deployed_roles(
         assert lease.spec.holder_identity
         assert 'rest_client_requests_total{code="403"' not in await scraped(client, namespace, running, name)
 
-    # The server rejects what the roles do not grant, and the record shows it. It has no other rejected request.
+    # The server rejects a request that the roles do not grant. The record contains no other rejection.
     token = (tmp_path / "serviceaccount" / "token").read_text()
     async with Client(load_config(kubeconfig=kubeconfig, token=token)) as account:
         with pytest.raises(Forbidden):

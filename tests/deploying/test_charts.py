@@ -17,7 +17,7 @@ IMAGE = "registry.example.com/operators:1.0.0"
 
 
 def named(documents: Iterable[Any]) -> set[tuple[str, str, str]]:
-    """What the objects are."""
+    """Returns the API version, kind and name of each object."""
     return {(one["apiVersion"], one["kind"], one["metadata"]["name"]) for one in documents}
 
 

@@ -64,7 +64,7 @@ async def test_recognizes_the_projects_objects_by_their_labels(client: Client, p
     assert {line.partition(" ")[0] for line in steps.lines} == {"applied"}
 
 
-async def test_names_an_object_of_another_owner_before_writing_anything(client: Client, project: Project) -> None:
+async def test_reports_object_of_another_owner_before_writing(client: Client, project: Project) -> None:
     role = next(obj for obj in objects(project) if isinstance(obj, rbac.ClusterRole))
     theirs = rbac.ClusterRole(metadata=ObjectMeta(name=role.metadata.name, labels=HELM))
     before = await client.writing_as("kubectl-create").create(theirs)
@@ -115,7 +115,7 @@ async def test_does_not_remove_an_object_of_another_owner(client: Client, projec
     assert await client.find(rbac.ClusterRole, role.metadata.name) is not None
 
 
-async def test_names_the_owner_of_a_definitions_taken_names(client: Client, project: Project) -> None:
+async def test_reports_definition_that_owns_a_taken_name(client: Client, project: Project) -> None:
     await install(client, Pager)
     with pytest.raises(InstallError, match=r"pages.names.example.com: NamesAccepted is False .*pg") as refused:
         await deploy(client, project, Steps())

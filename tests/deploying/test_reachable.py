@@ -1,4 +1,4 @@
-"""Webhooks that nothing serves, and kinds that the cluster does not have, are reported before they are in the way."""
+"""Unreachable webhooks and missing kinds are reported before they make a write fail."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import kubewright as kw
 from kubewright.api import core, discovery, meta
 from kubewright.client import ApiError, Client
 from kubewright.cluster import Cluster
-from kubewright.deployment import Finding, NotServed, deploy, examine, runs_no_programs
+from kubewright.deployment import Finding, NotServed, deploy, examine, has_only_simulated_nodes
 from kubewright.manifests import Project
 from tests.patience import until
 
@@ -55,7 +55,7 @@ async def deployed(client: Client) -> list[str]:
 async def until_ready(client: Client) -> None:
     async def ready() -> bool:
         slices = await client.list(discovery.EndpointSlice, "reachable-system")
-        return any(one.conditions and one.conditions.ready for piece in slices for one in piece.endpoints or ())
+        return any(one.conditions and one.conditions.ready for part in slices for one in part.endpoints or ())
 
     await until(ready)
 
@@ -65,8 +65,8 @@ async def findings(client: Client, *projects: Project) -> list[Finding]:
     return [one for one in found if "Service" in one.what or "serve " in one.what]
 
 
-async def test_says_that_nothing_listens_where_pods_run_no_program(client: Client) -> None:
-    assert await runs_no_programs(client)
+async def test_reports_unreachable_webhook_on_simulated_nodes(client: Client) -> None:
+    assert await has_only_simulated_nodes(client)
     await deployed(client)
     await until_ready(client)
     with pytest.raises(ApiError, match=r"nothing listens at [\d.]+:9443, the endpoint of service .*`kubewright dev`"):
@@ -99,11 +99,11 @@ async def test_doctor_accepts_endpoints_on_real_nodes(client: Client) -> None:
         assert node.status.node_info is not None
         node.status.node_info.container_runtime_version = "containerd://2.1"
         await client.update(node, subresource="status")
-    assert not await runs_no_programs(client)
+    assert not await has_only_simulated_nodes(client)
     assert [one.state for one in await findings(client)] == ["ok"]
 
 
-async def test_deploys_nothing_where_cert_manager_is_missing(client: Client) -> None:
+async def test_deploys_nothing_if_cert_manager_is_missing(client: Client) -> None:
     project = Project(operator=operator, target="reachable.py", image="a:1", certificates="cert-manager")
     steps: list[str] = []
     with pytest.raises(

@@ -27,7 +27,7 @@ class Agreeable:
         sent = msgspec.json.decode(request.body) if request.body else {}
         content = (
             sent if isinstance(sent, dict) else {"spec": {"size": 7}, "status": {"ready": 7}}
-        )  # what the patches of the tests make
+        )  # the result of the tests' patches
         if "status" in content and request.resource.endswith("/status"):
             content = {"spec": {"size": 7}} | content
         meta = {"namespace": request.namespace, "name": request.name, "generation": 1, **content.get("metadata", {})}

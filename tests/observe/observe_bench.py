@@ -1,6 +1,6 @@
 """The cost of observing without a reader: `python -m tests.observe.observe_bench`. Not a test.
 
-Each line is the time of one call, the best of several rounds, on whatever else the machine does.
+Each line is the time of one call in the best of several rounds. Other load on the machine affects it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ KEYS = [ObjectKey("default", f"thing-{number}") for number in range(10_000)]
 
 
 def best(call: Callable[[int], object], count: int = 10_000, rounds: int = 7) -> float:
-    """Nanoseconds of one call."""
+    """Returns the time of one call in nanoseconds."""
     found = float("inf")
     for _ in range(rounds):
         began = time.perf_counter_ns()

@@ -1,4 +1,4 @@
-"""What is remembered of the last reconciles, and that it never becomes more than it may."""
+"""The history of the last reconciles, and its bounds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def remember(history: History, run: Reconcile, at: float = 0.0) -> None:
     history.ended(run, "error" if run.error else "success", ended=at, seconds=0.5, waited=0.25)
 
 
-def test_the_last_results_of_an_object_are_there_newest_last() -> None:
+def test_returns_last_results_of_object_newest_last() -> None:
     history = History(HistoryBounds(results=3))
     for at in range(5):
         remember(history, reconcile(1), at=float(at))
@@ -45,7 +45,7 @@ def test_the_last_results_of_an_object_are_there_newest_last() -> None:
     assert len(history) == 1
 
 
-def test_failing_objects_are_known_since_their_first_failure() -> None:
+def test_lists_failing_object_since_its_first_failure() -> None:
     history = History()
     remember(history, reconcile(1, "no"), at=1.0)
     remember(history, reconcile(1, "still no"), at=2.0)
@@ -59,7 +59,7 @@ def test_failing_objects_are_known_since_their_first_failure() -> None:
     assert history.failing() == []
 
 
-def test_failing_objects_are_bounded_by_the_remembered_ones() -> None:
+def test_limits_failing_objects_to_stored_ones() -> None:
     history = History(HistoryBounds(objects=10))
     for number in range(100):
         remember(history, reconcile(number, "no"), at=float(number))
@@ -67,20 +67,20 @@ def test_failing_objects_are_bounded_by_the_remembered_ones() -> None:
     assert [one for one, _ in history.failing()] == [key(number) for number in range(90, 100)]
 
 
-@pytest.mark.promise("Watching an operator", "The memory of it is bounded by count and by bytes.")
-def test_number_of_objects_is_bounded_and_the_least_recent_are_dropped() -> None:
+@pytest.mark.promise("Watching an operator", "The history of reconciles is bounded by count and by bytes.")
+def test_bounds_objects_and_drops_least_recent() -> None:
     history = History(HistoryBounds(objects=100))
     for number in range(1_000):
         remember(history, reconcile(number))
-        remember(history, reconcile(0))  # this one is always recent
+        remember(history, reconcile(0))  # keeps this object recent
         assert len(history) <= 100
     assert history.of(key(0))
     assert history.of(key(999))
     assert not history.of(key(1))
 
 
-@pytest.mark.promise("Watching an operator", "The memory of it is bounded by count and by bytes.")
-def test_size_is_bounded() -> None:
+@pytest.mark.promise("Watching an operator", "The history of reconciles is bounded by count and by bytes.")
+def test_bounds_size() -> None:
     history = History(HistoryBounds(bytes=50_000))
     for number in range(500):
         remember(history, reconcile(number, error="x" * 900, writes=3))
@@ -90,7 +90,7 @@ def test_size_is_bounded() -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 200), st.integers(0, 4)), max_size=200))
-def test_estimate_is_the_sum_of_the_entries(steps: list[tuple[int, int, int]]) -> None:
+def test_size_estimate_is_sum_of_entries(steps: list[tuple[int, int, int]]) -> None:
     history = History(HistoryBounds(objects=10, bytes=8_000, results=4))
     for number, length, writes in steps:
         remember(history, reconcile(number, error="x" * length, writes=writes))
@@ -102,9 +102,9 @@ def test_estimate_is_the_sum_of_the_entries(steps: list[tuple[int, int, int]]) -
         assert history.size <= 8_000 or len(history) == 1
 
 
-@pytest.mark.promise("Watching an operator", "The memory of it is bounded by count and by bytes.")
+@pytest.mark.promise("Watching an operator", "The history of reconciles is bounded by count and by bytes.")
 @pytest.mark.parametrize("error", ["", "it broke"], ids=["alike", "each its own"])
-def test_estimate_is_not_below_the_real_memory(error: str) -> None:
+def test_size_estimate_is_at_least_real_memory(error: str) -> None:
     keys = [key(number) for number in range(10_000)]
     tracemalloc.start()
     try:
@@ -127,14 +127,14 @@ def test_estimate_is_not_below_the_real_memory(error: str) -> None:
     assert after - before <= history.size < 4 * 1024 * 1024
 
 
-def test_an_error_that_repeats_is_kept_once() -> None:
+def test_stores_repeated_error_once() -> None:
     history = History()
     for _ in range(3):
         remember(history, reconcile(1, error="".join(["it ", "broke"])))
     assert len({id(entry.error) for entry in history.of(key(1))}) == 1
 
 
-def test_a_long_error_is_cut() -> None:
+def test_truncates_long_error() -> None:
     run = reconcile(1)
     run.failed(ValueError("x" * 100_000))
     assert len(run.error) == 1_001
@@ -147,14 +147,14 @@ def test_error_has_no_credentials_and_is_encodable() -> None:
     assert run.error == "ValueError: Bearer (withheld) \\ud800"
 
 
-def test_of_many_writes_the_first_are_kept_and_the_others_counted() -> None:
+def test_stores_first_writes_and_counts_the_rest() -> None:
     history = History()
     remember(history, reconcile(1, writes=70))
     [entry] = history.of(key(1))
     assert (len(entry.writes), entry.more_writes) == (50, 20)
 
 
-def test_changes_are_kept_for_the_last_writes_only() -> None:
+def test_stores_changes_of_last_writes_only() -> None:
     history = History(HistoryBounds(changes=5, change_bytes=1_000))
     for number in range(20):
         run = reconcile(number, writes=1)
@@ -169,8 +169,8 @@ def test_changes_are_kept_for_the_last_writes_only() -> None:
     assert history.change_of(history.of(key(99))[0].writes[0]) is not None
 
 
-@pytest.mark.promise("Watching an operator", "And what was written for it, by field and without values.")
-def test_the_content_of_secrets_is_not_taken() -> None:
+@pytest.mark.promise("Watching an operator", "Inspection shows the writes of an object by field, without values.")
+def test_does_not_store_contents_of_secrets() -> None:
     secrets = ResourceInfo(group="", version="v1", kind="Secret", plural="secrets", singular="secret", namespaced=True)
     run = reconcile(1)
     run.wrote(Write("patch", "secrets", "default", "password", 200, 0.001))

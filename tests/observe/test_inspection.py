@@ -1,4 +1,4 @@
-"""What can be known about one object, while its controller works in virtual time."""
+"""Inspection of one object while its controller runs in virtual time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.controller.conftest import Part, Thing, ThingSpec, ThingStatus, key, 
 from tests.observe.conftest import Agreeable
 
 
-async def test_an_object_that_nothing_happened_to_is_idle(operator: Operator, clock: VirtualClock) -> None:
+async def test_untouched_object_is_idle(operator: Operator, clock: VirtualClock) -> None:
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None: ...
 
@@ -30,7 +30,7 @@ async def test_an_object_that_nothing_happened_to_is_idle(operator: Operator, cl
 
 @pytest.mark.promise(
     "Watching an operator",
-    "For each object: what woke it, where it is in the queue, attempts, the next retry, the last error and results.",
+    "Inspection shows the trigger, queue state, attempts, next retry, last error and results of an object.",
 )
 async def test_results_have_trigger_and_outcome(operator: Operator, clock: VirtualClock) -> None:
     @operator.reconciles(Thing, owns=[Part])
@@ -59,9 +59,9 @@ async def test_results_have_trigger_and_outcome(operator: Operator, clock: Virtu
 
 @pytest.mark.promise(
     "Watching an operator",
-    "For each object: what woke it, where it is in the queue, attempts, the next retry, the last error and results.",
+    "Inspection shows the trigger, queue state, attempts, next retry, last error and results of an object.",
 )
-async def test_the_queue_state_follows_the_key(operator: Operator, clock: VirtualClock) -> None:
+async def test_queue_state_follows_key(operator: Operator, clock: VirtualClock) -> None:
     gate = asyncio.Event()
 
     @operator.reconciles(Thing, concurrency=1)
@@ -92,9 +92,9 @@ async def test_the_queue_state_follows_the_key(operator: Operator, clock: Virtua
 
 @pytest.mark.promise(
     "Watching an operator",
-    "For each object: what woke it, where it is in the queue, attempts, the next retry, the last error and results.",
+    "Inspection shows the trigger, queue state, attempts, next retry, last error and results of an object.",
 )
-async def test_failures_show_the_error_the_attempts_and_the_next_retry(operator: Operator, clock: VirtualClock) -> None:
+async def test_failure_shows_error_attempts_and_next_retry(operator: Operator, clock: VirtualClock) -> None:
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
         raise ConnectionError("the bank does not answer")
@@ -117,7 +117,7 @@ async def test_failures_show_the_error_the_attempts_and_the_next_retry(operator:
     "Watching an operator",
     "Results, bugs, timeouts and requests by status are counted.",
 )
-async def test_bugs_and_timeouts_are_counted_separately(operator: Operator, clock: VirtualClock) -> None:
+async def test_counts_bugs_and_timeouts_separately(operator: Operator, clock: VirtualClock) -> None:
     errors: dict[str, Exception] = {
         "bug": AttributeError("'NoneType' object has no attribute 'spec'"),
         "final": TerminalError("no such bank"),
@@ -176,7 +176,7 @@ async def test_writes_have_changed_fields_without_values(
     assert len(first.trace) == 32
 
 
-@pytest.mark.promise("Watching an operator", "And what was written for it, by field and without values.")
+@pytest.mark.promise("Watching an operator", "Inspection shows the writes of an object by field, without values.")
 async def test_inspection_is_json_without_values(operator: Operator, clock: VirtualClock, server: Agreeable) -> None:
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
@@ -193,7 +193,7 @@ async def test_inspection_is_json_without_values(operator: Operator, clock: Virt
     assert "737373" not in text
 
 
-async def test_debug_pages_answer_in_json(operator: Operator, clock: VirtualClock) -> None:
+async def test_debug_pages_respond_with_json(operator: Operator, clock: VirtualClock) -> None:
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
         raise TerminalError("no such bank")
@@ -254,7 +254,7 @@ def test_recognizes_loopback_hosts(host: str, here: bool) -> None:
     "Watching an operator",
     "Debug pages are on loopback alone unless asked for, and for no foreign name. Elsewhere they need authorization.",
 )
-def test_rejects_requests_by_foreign_names() -> None:
+def test_rejects_requests_for_foreign_host_names() -> None:
     assert DebugPages.may_ask("127.0.0.1:8080")
     assert DebugPages.may_ask("[::1]:8080")
     assert DebugPages.may_ask("localhost")

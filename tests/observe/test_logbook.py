@@ -1,4 +1,4 @@
-"""The last lines of the log about each object."""
+"""The last log lines about each object."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def line(message: str) -> LogLine:
     return LogLine(time=NOW, level="info", message=message)
 
 
-def test_lines_are_kept_by_controller_and_object_the_newest_last() -> None:
+def test_stores_lines_by_controller_and_object_newest_last() -> None:
     book = LogBook()
     book.add("thing", ONE, line("a"))
     book.add("thing", TWO, line("b"))
@@ -38,7 +38,7 @@ def test_lines_are_kept_by_controller_and_object_the_newest_last() -> None:
     "Objects and operators in the console",
     "The operator's log of an object is kept in bounded memory and contains no credentials.",
 )
-def test_memory_is_bounded_and_the_least_recent_goes() -> None:
+def test_bounds_memory_and_drops_least_recent_object() -> None:
     book = LogBook(LogBookBounds(lines=3, objects=2))
     for number in range(5):
         book.add("thing", ONE, line(str(number)))
@@ -54,7 +54,7 @@ def test_memory_is_bounded_and_the_least_recent_goes() -> None:
     assert tight.of("thing", ObjectKey("default", "99"))
 
 
-def test_a_line_that_is_too_long_leaves_a_short_one() -> None:
+def test_replaces_oversized_line_with_short_one() -> None:
     book = LogBook(LogBookBounds(line_bytes=1_000))
     book.add("thing", ONE, line("y" * 5_000))
     [kept] = book.of("thing", ONE)

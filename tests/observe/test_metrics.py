@@ -1,4 +1,4 @@
-"""Metrics: the facts are those of controller-runtime 0.25, as its own registry describes itself."""
+"""Metrics: the expected names, types and labels are those of the registry of controller-runtime 0.25."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from kubewright.controller import Context, Result, TerminalError
 from kubewright.election import LeaderElector
 from kubewright.observe import Metrics, RequestStats, Sources
 from kubewright.operator import Operator
-from tests.controller.conftest import NoServer, Stage, Thing, ThingStatus, key, thing, working
+from tests.controller.conftest import Stage, Thing, ThingStatus, key, thing, working
 from tests.observe.conftest import Agreeable
+from tests.transports.disturbed import NoServer
 
 TENS = ["1e-08", "1e-07", "1e-06", "9.999999999999999e-06", "9.999999999999999e-05", "0.001", "0.01", "0.1"]
 TENS += ["1", "10", "100", "1000", "+Inf"]
@@ -72,7 +73,7 @@ def metrics_of(stage: Stage, electors: Iterable[Any] = ()) -> Metrics:
 
 
 def families(text: bytes) -> dict[str, Metric]:
-    """By the names of their samples, as the text has them."""
+    """Returns the metric families by the name of their samples."""
     found = {}
     for family in parser.text_string_to_metric_families(text.decode()):
         found[f"{family.name}_total" if family.type == "counter" else family.name] = family
@@ -88,9 +89,7 @@ def value(metrics: Metrics, name: str, /, **labels: str) -> float | None:
     "Watching an operator",
     "Metrics have controller-runtime's names, types, labels and buckets, and each result is there from the beginning.",
 )
-async def test_names_types_labels_and_buckets_are_those_of_controller_runtime(
-    operator: Operator, clock: VirtualClock, server: Agreeable
-) -> None:
+async def test_metrics_match_controller_runtime(operator: Operator, clock: VirtualClock, server: Agreeable) -> None:
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
         await ctx.set_status(ThingStatus(ready=7))
@@ -115,7 +114,7 @@ async def test_names_types_labels_and_buckets_are_those_of_controller_runtime(
     "Watching an operator",
     "Metrics have controller-runtime's names, types, labels and buckets, and each result is there from the beginning.",
 )
-async def test_every_result_is_there_from_the_beginning(operator: Operator, clock: VirtualClock) -> None:
+async def test_exports_every_result_from_the_start(operator: Operator, clock: VirtualClock) -> None:
     @operator.reconciles(Thing, concurrency=3)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None: ...
 
@@ -184,8 +183,8 @@ class _Slow:
         return 0
 
 
-@pytest.mark.promise("Watching an operator", "Caches tell their size, their watch's health and what does not fit.")
-async def test_metrics_of_a_cache(operator: Operator, clock: VirtualClock) -> None:
+@pytest.mark.promise("Watching an operator", "Caches report size, the health of their watch and undecodable objects.")
+async def test_exports_cache_metrics(operator: Operator, clock: VirtualClock) -> None:
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None: ...
 
@@ -211,7 +210,7 @@ async def test_metrics_of_a_cache(operator: Operator, clock: VirtualClock) -> No
         assert value(metrics, "kubewright_undecodable_objects_total", **labels) == 3
 
 
-async def test_of_several_watches_of_a_kind_the_worst_shows(clock: VirtualClock) -> None:
+async def test_reports_worst_watch_of_a_kind(clock: VirtualClock) -> None:
     client = Client(transport=NoServer(), clock=clock)
     many = Informer(client, Thing, namespaces=["a", "b"], clock=clock)
     other = Informer(client, Thing, namespaces=["c"], clock=clock)
@@ -232,7 +231,7 @@ async def test_of_several_watches_of_a_kind_the_worst_shows(clock: VirtualClock)
     assert value(metrics, "kubewright_watch_restarts_total", **labels) == 3
 
 
-async def test_events_that_were_dropped_or_aggregated_are_counted(operator: Operator, clock: VirtualClock) -> None:
+async def test_counts_dropped_and_aggregated_events(operator: Operator, clock: VirtualClock) -> None:
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
         for number in range(30):
@@ -246,21 +245,21 @@ async def test_events_that_were_dropped_or_aggregated_are_counted(operator: Oper
         assert value(metrics, "kubewright_events_recorded_total", component=component) == 30
         assert (
             value(metrics, "kubewright_events_dropped_total", component=component, reason="spam") == 4
-        )  # the last one waits already
+        )  # the last one is waiting already
         assert value(metrics, "kubewright_events_dropped_total", component=component, reason="rejected") == 0
         assert value(metrics, "kubewright_events_aggregated_total", component=component, how="repeated") == 1
         assert value(metrics, "kubewright_events_waiting", component=component) == 25
 
 
-def test_too_many_priorities_become_one() -> None:
+def test_merges_excess_priorities() -> None:
     from kubewright.observe._collector import _depths  # private: a queue with forty priorities
 
     assert dict(_depths({0: 1, 5: 2})) == {"-100": 0, "0": 1, "5": 2}
     assert dict(_depths(dict.fromkeys(range(40), 1))) == {"exceeded_cardinality_limit": 40}
 
 
-@pytest.mark.promise("Watching an operator", "Metrics are served as the Accept header asks.")
-def test_the_accept_header_decides_the_format() -> None:
+@pytest.mark.promise("Watching an operator", "The Accept header selects the format of metrics.")
+def test_accept_header_selects_format() -> None:
     stats = RequestStats("kubernetes:443")
     from kubewright.queue import Durations
 
@@ -278,9 +277,9 @@ def test_the_accept_header_decides_the_format() -> None:
 
 @pytest.mark.promise(
     "Watching an operator",
-    "Each operator has a registry of its own, with the process's metrics and the user's.",
+    "Each operator has its own registry, with the metrics of the process and of the user.",
 )
-def test_the_process_and_python_are_there_and_ones_own_collectors() -> None:
+def test_exports_process_python_and_custom_collectors() -> None:
     first, second = Operator("first").metrics, Operator("second").metrics
     Counter("foos_seen", "Foos.", registry=first.registry).inc(3)
     found = families(first.render()[1])
@@ -298,7 +297,7 @@ def test_the_process_and_python_are_there_and_ones_own_collectors() -> None:
     assert "foos_seen_total" not in families(second.render()[1])
 
 
-def test_sources_of_a_stopped_operator_are_dropped() -> None:
+def test_drops_sources_of_stopped_operator() -> None:
     metrics = Metrics()
     first, second = (
         Sources(requests=lambda: [RequestStats("first")]),
@@ -312,7 +311,7 @@ def test_sources_of_a_stopped_operator_are_dropped() -> None:
     assert "rest_client_requests_total" not in families(metrics.render()[1])
 
 
-def test_a_collector_that_fails_is_not_hidden() -> None:
+def test_raises_error_of_failing_collector() -> None:
     class Broken:
         def collect(self) -> Iterable[Metric]:
             raise RuntimeError("broken")

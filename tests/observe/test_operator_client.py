@@ -1,4 +1,4 @@
-"""Clients of the debug pages: they verify the operator, and send their token to nothing else."""
+"""Clients of the debug pages. They verify the operator before they send it a token."""
 
 from __future__ import annotations
 
@@ -135,10 +135,10 @@ async def test_why_sends_token_of_kubeconfig(served: Served, capsys: pytest.Capt
     user["user"] = {"username": "me", "password": "secret"}
     kubeconfig.write_bytes(msgspec.json.encode(content))
     assert await why(served, "--ca-file", served.ca, "--kubeconfig", str(kubeconfig)) == 1
-    assert "has no token, and an operator accepts nothing else" in capsys.readouterr().err
+    assert "has no token, and operators accept only tokens" in capsys.readouterr().err
 
 
-async def test_why_shows_refusal_of_operator(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_why_shows_rejection_by_operator(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
     assert await why(served, "--ca-file", served.ca, "--token-file", str(served.stranger)) == 1
     assert "system:serviceaccount:default:stranger may not get /debug/kubewright" in capsys.readouterr().err
 
@@ -153,7 +153,7 @@ async def test_why_rejects_certificate_of_unknown_ca(served: Served, capsys: pyt
     other = served.folder / "other.crt"
     other.write_bytes(CertificateAuthority().pair.certificate)
     assert await why(served, "--ca-file", str(other), "--token-file", str(served.reader)) == 1
-    assert "pass the file of its CA, or the fingerprint" in capsys.readouterr().err
+    assert "pass its CA file, or the fingerprint" in capsys.readouterr().err
 
 
 @pytest.mark.promise(
@@ -206,7 +206,7 @@ async def test_sends_no_token_over_plain_http() -> None:
     assert "Authorization" not in seen[0].headers
 
 
-def test_leaves_out_password_and_client_certificate() -> None:
+def test_omits_password_and_client_certificate() -> None:
     given = Credentials(token="t", username="me", password="secret", certificate_file="c", key_file="k")
     assert tokens_of(ClientConfig(server="https://here", credentials=given)) == Credentials(token="t")
     with pytest.raises(OperatorError, match="has no token"):

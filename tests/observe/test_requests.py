@@ -1,10 +1,10 @@
-"""Requests are counted by answer and method, and each finds the reconcile that it belongs to."""
+"""Requests are counted by status and method, and are attributed to their reconcile."""
 
 from __future__ import annotations
 
 import pytest
 
-from kubewright.client import Client, ConnectionLost, Request, Response, RetryPolicy, Unavailable
+from kubewright.client import Client, ConnectionLost, RetryPolicy, Unavailable
 from kubewright.clock import VirtualClock
 from kubewright.controller import BlockingContext
 from kubewright.observe import RequestStats
@@ -12,13 +12,14 @@ from kubewright.operator import Operator
 from tests.controller.conftest import Thing, ThingStatus, key, thing, working
 from tests.observe.conftest import Agreeable
 from tests.patience import until
+from tests.transports.disturbed import Disturbed, NoServer
 
 
 @pytest.mark.promise(
     "Watching an operator",
     "Results, bugs, timeouts and requests by status are counted.",
 )
-async def test_each_attempt_is_counted_by_its_answer(clock: VirtualClock, server: Agreeable) -> None:
+async def test_counts_each_attempt_by_response_status(clock: VirtualClock, server: Agreeable) -> None:
     stats = RequestStats("kubernetes.example:6443")
     client = Client(transport=server, clock=clock).with_hooks(stats)
     server.answers = [503, 200]
@@ -32,34 +33,24 @@ async def test_each_attempt_is_counted_by_its_answer(clock: VirtualClock, server
     }
 
 
-async def test_a_request_without_an_answer_is_an_error_of_no_status(clock: VirtualClock) -> None:
-    class NoServer:
-        async def send(self, request: Request) -> Response:
-            raise ConnectionLost("no answer", sent=False)
-
-        async def close(self) -> None: ...
-
+async def test_counts_request_without_response_as_error(clock: VirtualClock) -> None:
     stats = RequestStats()
-    client = Client(transport=NoServer(), clock=clock, retry=RetryPolicy(attempts=1)).with_hooks(stats)
+    lost = Disturbed(NoServer(), ConnectionLost("no answer", sent=False))
+    client = Client(transport=lost, clock=clock, retry=RetryPolicy(attempts=1)).with_hooks(stats)
     with pytest.raises(Unavailable):
         await client.get(Thing, "one", "default")
     assert stats.counts == {("<error>", "GET"): 1}
 
 
-async def test_a_request_that_is_not_sent_does_not_count(clock: VirtualClock) -> None:
-    class Forbidding:
-        async def send(self, request: Request) -> Response:
-            raise PermissionError("not while another one leads")
-
-        async def close(self) -> None: ...
-
+async def test_does_not_count_unsent_request(clock: VirtualClock) -> None:
     stats = RequestStats()
+    refusing = Disturbed(NoServer(), PermissionError("not while another one leads"))
     with pytest.raises(PermissionError):
-        await Client(transport=Forbidding(), clock=clock).with_hooks(stats).get(Thing, "one", "default")
+        await Client(transport=refusing, clock=clock).with_hooks(stats).get(Thing, "one", "default")
     assert not stats.counts
 
 
-async def test_the_hooks_of_a_client_stay_when_others_are_added(server: Agreeable) -> None:
+async def test_adding_hooks_keeps_existing_ones(server: Agreeable) -> None:
     first, second = RequestStats(), RequestStats()
     client = Client(transport=server, hooks=[first])
     await client.with_hooks(second).get(Thing, "one", "default")

@@ -1,4 +1,4 @@
-"""A whole operator on both clusters, looked at from outside: what it serves, what it knows, what it tells."""
+"""A complete operator on both clusters: its pages, metrics, events and inspections."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DialStatus(Model):
 
 @resource("observe.example.com/v1")
 class Dial(Resource[DialSpec, DialStatus]):
-    """A kind whose server takes anything, so that an object need not fit its model."""
+    """A kind whose server accepts any value, so that objects may not fit the model."""
 
 
 DEFINITION = {
@@ -58,18 +58,18 @@ DEFINITION = {
 
 @pytest.fixture
 async def operator(client: Client, namespace: str) -> Operator:
-    """Applies a ConfigMap for each Dial, and tells the status and an event."""
+    """Applies a ConfigMap for each Dial, writes the status, and records an event."""
     await install(client, DEFINITION)
     made = Operator("dial-operator", namespaces=[namespace], metrics_bind="127.0.0.1:0", health_bind="127.0.0.1:0")
 
     @made.reconciles(Dial, owns=[core.ConfigMap])
     async def sync(obj: Dial, ctx: Context[Dial]) -> None:
-        ctx.log.warning("dialling %d", obj.spec.size)
+        ctx.log.warning("dialing %d", obj.spec.size)
         wanted = meta.ObjectMeta(name=obj.metadata.name)
         await ctx.apply(core.ConfigMap(metadata=wanted, data={"size": str(obj.spec.size)}))
         await ctx.set_status(DialStatus(seen=obj.spec.size))
         if ctx.changed:
-            ctx.record("Dialled", "the dial was set")
+            ctx.record("Dialed", "the dial was set")
 
     return made
 
@@ -83,7 +83,7 @@ async def fetch(url: str, **headers: str) -> tuple[int, str, str]:
         return response.status, response.headers["Content-Type"], await response.text()
 
 
-@pytest.mark.promise("Watching an operator", "Metrics are served as the Accept header asks.")
+@pytest.mark.promise("Watching an operator", "The Accept header selects the format of metrics.")
 async def test_metrics_and_debug_pages_are_served(operator: Operator, client: Client, namespace: str) -> None:
     async with operator.running(client, install_crds=False) as running:
         await settled(running, await client.create(dial(namespace)))
@@ -120,9 +120,7 @@ async def test_metrics_and_debug_pages_are_served(operator: Operator, client: Cl
     "Objects and operators in the console",
     "An operator reports the same in-process and remotely; responses of other servers are rejected.",
 )
-async def test_pages_show_the_operator_and_the_log_of_an_object(
-    operator: Operator, client: Client, namespace: str
-) -> None:
+async def test_pages_show_operator_and_log_of_an_object(operator: Operator, client: Client, namespace: str) -> None:
     async with operator.running(client, install_crds=False, leader_elect=True, lease_namespace=namespace) as running:
         await running.wait_for_leadership()
         await settled(running, await client.create(dial(namespace)))
@@ -146,14 +144,14 @@ async def test_pages_show_the_operator_and_the_log_of_an_object(
         assert report.requests["201"] >= 1
         _, _, text = await fetch(f"{root}/logs/dial/{namespace}/one")
         lines = json.loads(text)["lines"]
-        assert (lines[0]["level"], lines[0]["message"]) == ("warning", "dialling 1")
+        assert (lines[0]["level"], lines[0]["message"]) == ("warning", "dialing 1")
         assert await fetch(f"{root}/logs/dial/{namespace}/two") == (200, "application/json", '{"lines":[]}')
         status, _, text = await fetch(f"{root}/logs/gadget/{namespace}/one")
         assert (status, json.loads(text)["error"]) == (404, "there is no controller 'gadget'; there are: dial")
     assert not any(type(handler).__module__.startswith("kubewright") for handler in logging.getLogger().handlers)
 
 
-async def test_the_metrics_say_which_replica_leads(operator: Operator, client: Client, namespace: str) -> None:
+async def test_metrics_show_which_replica_leads(operator: Operator, client: Client, namespace: str) -> None:
     async with operator.running(client, install_crds=False, leader_elect=True, lease_namespace=namespace) as running:
         await running.wait_for_leadership()
         _, text = operator.metrics.render()
@@ -162,7 +160,7 @@ async def test_the_metrics_say_which_replica_leads(operator: Operator, client: C
     assert "leader_election_master_status" not in text.decode()
 
 
-@pytest.mark.promise("Watching an operator", "And what was written for it, by field and without values.")
+@pytest.mark.promise("Watching an operator", "Inspection shows the writes of an object by field, without values.")
 async def test_running_operator_shows_triggers_and_changes_of_an_object(
     operator: Operator, client: Client, namespace: str
 ) -> None:
@@ -190,7 +188,7 @@ async def test_running_operator_shows_triggers_and_changes_of_an_object(
     "Watching an operator",
     "An object that does not fit its model is reported in an event on the real server.",
 )
-async def test_undecodable_object_is_reported_in_an_event_a_metric_and_a_page(
+async def test_reports_undecodable_object_in_event_metric_and_page(
     operator: Operator, client: Client, namespace: str
 ) -> None:
     body: dict[str, Any] = {
@@ -219,14 +217,14 @@ async def test_undecodable_object_is_reported_in_an_event_a_metric_and_a_page(
 
 
 @pytest.mark.parametrize("version", ["events.k8s.io/v1", "v1"])
-async def test_events_are_written_in_the_version_that_the_settings_name(
+async def test_writes_events_in_configured_version(
     operator: Operator, client: Client, namespace: str, version: str
 ) -> None:
     async with operator.running(client, install_crds=False, event_version=version):
         await client.create(dial(namespace))
 
         async def written() -> list[core.Event]:
-            return [event for event in await client.list(core.Event, namespace) if event.reason == "Dialled"]
+            return [event for event in await client.list(core.Event, namespace) if event.reason == "Dialed"]
 
         event = (await until(written))[0]
     assert (event.first_timestamp is None, event.event_time is not None) == (version != "v1", version != "v1")

@@ -1,4 +1,4 @@
-"""Spans, taken from the SDK's own exporter: their ids are those of the trace that requests and logs carry."""
+"""Spans, read from the SDK's own exporter. Their IDs are those in requests and logs."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def ids(span: ReadableSpan) -> tuple[str, str]:
     return otel.format_trace_id(context.trace_id), otel.format_span_id(context.span_id)
 
 
-@pytest.mark.promise("Watching an operator", "A reconcile is a span, its requests are inside, and all ids agree.")
-async def test_a_reconcile_is_a_span_and_its_requests_are_inside(
+@pytest.mark.promise("Watching an operator", "A reconcile is a span that contains its requests, and all IDs agree.")
+async def test_reconcile_span_contains_its_requests(
     operator: Operator,
     clock: VirtualClock,
     server: Agreeable,
@@ -90,7 +90,7 @@ async def test_a_reconcile_is_a_span_and_its_requests_are_inside(
         assert child.parent is not None
         assert otel.format_span_id(child.parent.span_id) == traces[0][1]
         assert ids(child)[0] == traces[0][0]
-    # The header has the request's own span, under which the server's spans appear.
+    # The header contains the request's own span, so that the server's spans become its children.
     assert server.requests[0].headers["traceparent"] == f"00-{traces[0][0]}-{ids(request)[1]}-01"
     assert traces[0][2] == f"00-{traces[0][0]}-{traces[0][1]}-01"
     [line] = [record for record in caplog.records if record.getMessage().endswith("hello")]
@@ -135,8 +135,8 @@ async def test_unsampled_trace_is_marked_in_the_header(
     assert server.requests[0].headers["traceparent"].endswith("-00")
 
 
-@pytest.mark.promise("Watching an operator", "A reconcile is a span, its requests are inside, and all ids agree.")
-async def test_threads_are_inside_of_the_span_too(
+@pytest.mark.promise("Watching an operator", "A reconcile is a span that contains its requests, and all IDs agree.")
+async def test_reconcile_span_includes_threads(
     operator: Operator, clock: VirtualClock, server: Agreeable, provider: TracerProvider, exporter: InMemorySpanExporter
 ) -> None:
     @operator.reconciles(Thing)
@@ -150,9 +150,7 @@ async def test_threads_are_inside_of_the_span_too(
     assert ids(request)[0] == ids(reconcile)[0]
 
 
-async def test_trace_without_an_sdk_has_generated_ids(
-    operator: Operator, clock: VirtualClock, server: Agreeable
-) -> None:
+async def test_trace_without_sdk_has_generated_ids(operator: Operator, clock: VirtualClock, server: Agreeable) -> None:
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
         assert current_trace() is ctx.trace
@@ -167,13 +165,13 @@ async def test_trace_without_an_sdk_has_generated_ids(
     assert (len(trace_id.strip("0")) > 0, len(span_id.strip("0")) > 0, flags) == (True, True, "01")
 
 
-def test_spans_are_made_when_asked_for_or_when_the_sdk_is_there() -> None:
+def test_tracing_follows_setting_and_defaults_to_imported_sdk() -> None:
     assert tracing_of(Settings(tracing=True)) is not None
     assert tracing_of(Settings(tracing=False)) is None
     assert tracing_of(Settings()) is not None  # this test has imported the SDK
 
 
-def test_spans_that_are_asked_for_where_opentelemetry_is_not_installed_are_a_setting_that_cannot_work(
+def test_rejects_tracing_without_opentelemetry(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry", None)

@@ -21,10 +21,10 @@ from kubewright.deployment._finding import Finding
 from kubewright.deployment._ownership import NameTaken, namespace_is_ours, object_title
 from kubewright.deployment._remove import StillThere, undeploy, uninstall
 from kubewright.deployment._serving import NotServed
-from kubewright.deployment._webhooks import NOTHING_RUNS, runs_no_programs
+from kubewright.deployment._webhooks import RUN_LOCALLY, has_only_simulated_nodes
 
 __all__ = [
-    "NOTHING_RUNS",
+    "RUN_LOCALLY",
     "Finding",
     "NameTaken",
     "NotServed",
@@ -32,9 +32,9 @@ __all__ = [
     "StillThere",
     "deploy",
     "examine",
+    "has_only_simulated_nodes",
     "namespace_is_ours",
     "object_title",
-    "runs_no_programs",
     "undeploy",
     "uninstall",
 ]

@@ -1,4 +1,4 @@
-"""Describes what the caches of an operator will hold on a cluster."""
+"""Describes the objects that an operator's caches will hold on a cluster."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kubewright.operator import Operator
 __all__ = ["cache_findings", "describe_cache"]
 
 _PAGE_SIZE: Final = 500
-"""Objects that are counted with selectors, for which the server does not say how many there are."""
+"""The most objects to count for a cache with a selector. The server reports a total only without selectors."""
 _METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 
 
 async def cache_findings(client: Client, operator: Operator) -> AsyncIterator[Finding]:
-    """Returns what each cache will hold: the scope, the selection, the parts of objects, and how many there are now."""
+    """Yields a finding for each cache: its scope and selectors, the stored parts of objects, and their number."""
     uses = resolve_caches([use for one in operator.registrations() for use in one.caches])
     for use in {(use.kind, use.options): use for use in uses}.values():
         what = f"{operator.name} caches {describe_cache(use, operator)}"
@@ -28,7 +28,7 @@ async def cache_findings(client: Client, operator: Operator) -> AsyncIterator[Fi
         except NotFound:
             if use.options.optional:
                 yield Finding("ok", f"{info_of(use.kind)} is not installed; it is optional for {operator.name}")
-            continue  # another check reports a kind that is missing
+            continue  # another check reports the missing kind
         except Forbidden:
             counted = "this account is not allowed to count them"
         except ApiError as error:
@@ -41,7 +41,7 @@ async def cache_findings(client: Client, operator: Operator) -> AsyncIterator[Fi
 
 
 def describe_cache(use: CacheUse, operator: Operator) -> str:
-    """Returns one line about a cache: the kind, the selection, the scope, and what is stored of an object."""
+    """Returns one line about a cache: the kind, the selectors, the scope, and the stored parts of an object."""
     options, info = use.options, info_of(use.kind)
     text = str(info)
     if options.labels:
@@ -68,7 +68,10 @@ def _scope(use: CacheUse, operator: Operator) -> str:
 
 
 async def _count(client: Client, operator: Operator, use: CacheUse) -> str:
-    """Returns how many objects there are now. With namespaces by label, all namespaces count."""
+    """Returns the current number of objects, as a string.
+
+    If the operator selects namespaces by label, it counts all namespaces and returns an upper bound.
+    """
     options, total, more = use.options, 0, False
     names = operator.namespaces if options.namespaces is None else options.namespaces
     for namespace in (names if info_of(use.kind).namespaced else ()) or (None,):

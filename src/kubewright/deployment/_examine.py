@@ -8,6 +8,7 @@ from typing import Final
 from kubewright.api import Object, apiextensions, authorization, core, is_condition_true, to_dict
 from kubewright.client import ApiError, Client, Forbidden, NotFound
 from kubewright.controller.registration import resolve_caches
+from kubewright.counts import counted
 from kubewright.crd import crds_of, describe_blockers, objects_with_finalizers
 from kubewright.deployment._caches import cache_findings
 from kubewright.deployment._finding import Finding
@@ -20,7 +21,7 @@ from kubewright.version import TESTED_KUBERNETES
 
 __all__ = ["Finding", "examine"]
 
-_OLDEST_MINOR: Final = 29  # older ones lack features that Kubewright uses
+_OLDEST_MINOR: Final = 29  # older servers lack features that Kubewright uses
 Definition = apiextensions.CustomResourceDefinition
 
 
@@ -32,9 +33,10 @@ async def examine(
     converted: Collection[str] = (),
     projects: Sequence[Project] = (),
 ) -> AsyncIterator[Finding]:
-    """Checks a cluster for a program: version, definitions, webhooks, namespaces, permissions; lists its caches.
+    """Checks whether a program will work on a cluster, and yields a finding for each check.
 
-    `projects` are those that are deployed. `converted` names definitions whose objects the program converts, as in
+    Checks the version, definitions, webhooks, namespaces and permissions, and describes the caches. `projects` are the
+    deployed projects. `converted` contains the names of definitions whose objects the program converts, as in
     `kubewright.manifests.Program`.
     """
     try:
@@ -63,20 +65,20 @@ async def examine(
         async for finding in cache_findings(client, operator):
             yield finding
         if operator.settings.metrics_secure is not False:
-            async for finding in _reviews(client, operator):
+            async for finding in _secure_metrics(client, operator):
                 yield finding
-        if (looping := await _write_loops(client, operator)) is not None:
-            yield looping
+        if (write_loop := await _newest_write_loop(client, operator)) is not None:
+            yield write_loop
 
 
 def _optional_kinds(operator: Operator) -> set[type[Object]]:
-    """Returns the kinds that the operator works without. The finding about their cache reports one that is missing."""
+    """Returns the kinds that the operator does not require. `cache_findings` reports the missing ones."""
     uses = [use for one in operator.registrations() for use in one.caches]
     return {use.kind for use in resolve_caches(uses) if use.options.optional}
 
 
-async def _write_loops(client: Client, operator: Operator) -> Finding | None:
-    """Returns the newest warning of a write loop that the operator has recorded; None if there is none."""
+async def _newest_write_loop(client: Client, operator: Operator) -> Finding | None:
+    """Returns a finding for the newest write loop that the operator recorded as an event; None without one."""
     try:
         events = await client.list(core.Event, "", fields="reason=WriteLoop")
     except ApiError:
@@ -128,7 +130,7 @@ async def _definition(client: Client, wanted: Definition, converted: Collection[
             " `kubewright deploy`",
         )
     schemas = [{one.name: to_dict(one.schema) for one in definition.spec.versions} for definition in (found, wanted)]
-    if _names(schemas[0]) != _names(schemas[1]):
+    if _without_descriptions(schemas[0]) != _without_descriptions(schemas[1]):
         return Finding(
             "warning", f"{name} in the cluster differs from the program's definition", "run `kubewright install`"
         )
@@ -139,11 +141,15 @@ def _is_converted(definition: Definition) -> bool:
     return definition.spec.conversion is not None and definition.spec.conversion.webhook is not None
 
 
-def _names(schema: object) -> object:
-    """Returns a schema without descriptions, which have no effect."""
+def _without_descriptions(schema: object) -> object:
+    """Returns a schema without its descriptions, which do not affect validation."""
     if isinstance(schema, dict):
-        return {key: _names(value) for key, value in schema.items() if key != "description" or isinstance(value, dict)}
-    return [_names(value) for value in schema] if isinstance(schema, list) else schema
+        return {
+            key: _without_descriptions(value)
+            for key, value in schema.items()
+            if key != "description" or isinstance(value, dict)
+        }
+    return [_without_descriptions(value) for value in schema] if isinstance(schema, list) else schema
 
 
 async def _namespace(client: Client, name: str) -> Finding:
@@ -159,13 +165,15 @@ async def _namespace(client: Client, name: str) -> Finding:
 
 
 async def _permissions(client: Client, operator: Operator) -> AsyncIterator[Finding]:
-    """Returns the operator's calls that this account may not make. In a pod the operator has another account."""
+    """Yields a finding for each of the operator's calls that this account may not make.
+
+    In a pod, the operator uses another account.
+    """
     permissions = operator.permissions()
-    missing = [one for one in permissions if not await _allowed(client, operator, one)]
+    missing = [one for one in permissions if not await _has_permission(client, operator, one)]
     if not missing:
-        yield Finding(
-            "ok", f"this account is allowed to do everything that {operator.name} does: {len(permissions)} permissions"
-        )
+        count = counted(len(permissions), "permission")
+        yield Finding("ok", f"this account is allowed to do everything that {operator.name} does: {count}")
     for one in missing:
         why = f", required by {one.why}" if one.why else ""
         yield Finding(
@@ -175,9 +183,9 @@ async def _permissions(client: Client, operator: Operator) -> AsyncIterator[Find
         )
 
 
-async def _reviews(client: Client, operator: Operator) -> AsyncIterator[Finding]:
-    """Checks whether secure metrics would work, which are the default of an operator in a cluster."""
-    if missing := [one for one in for_reviewing() if not await _may(client, one, "")]:
+async def _secure_metrics(client: Client, operator: Operator) -> AsyncIterator[Finding]:
+    """Checks whether secure metrics would work. An operator in a cluster uses them by default."""
+    if missing := [one for one in for_reviewing() if not await _is_allowed(client, one, "")]:
         yield Finding(
             "warning",
             f"this account is not allowed to {' and '.join(map(str, missing))}: secure metrics would answer 503",
@@ -186,16 +194,16 @@ async def _reviews(client: Client, operator: Operator) -> AsyncIterator[Finding]
         )
 
 
-async def _allowed(client: Client, operator: Operator, wanted: Permission) -> bool:
+async def _has_permission(client: Client, operator: Operator, wanted: Permission) -> bool:
     namespaces = {
         WATCHED: operator.settings.namespaces or ("",),
         OWN: (client.namespace,),
         CLUSTER: ("",),
     }.get(wanted.where, (wanted.where,))
-    return all([await _may(client, wanted, namespace) for namespace in namespaces])
+    return all([await _is_allowed(client, wanted, namespace) for namespace in namespaces])
 
 
-async def _may(client: Client, wanted: Permission, namespace: str) -> bool:
+async def _is_allowed(client: Client, wanted: Permission, namespace: str) -> bool:
     resource, _, subresource = wanted.resource.partition("/")
     spec = authorization.SelfSubjectAccessReviewSpec()
     if wanted.url:

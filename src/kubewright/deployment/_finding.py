@@ -10,7 +10,7 @@ __all__ = ["Finding"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check. `advice` says how to fix a problem."""
+    """The result of one check. `advice` describes the fix."""
 
     state: Literal["ok", "warning", "error"]
     what: str

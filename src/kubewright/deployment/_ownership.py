@@ -1,7 +1,6 @@
-"""The owner of an object in a cluster: the project, or another client.
+"""Determines the owner of an object in a cluster: the project, or another client.
 
-`deploy` applies with force, because its objects are its own. It therefore checks first that no other owner has an
-object of the same name.
+`deploy` applies its objects with force, so it checks first that no other owner has an object with the same name.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ __all__ = [
     "NameTaken",
     "check_names",
     "created_by",
-    "in_cluster",
+    "find_existing",
     "is_ours",
     "namespace_is_ours",
     "object_title",
@@ -34,14 +33,14 @@ class NameTaken(Exception):
 
 
 async def check_names(client: Client, project: Project, wanted: Sequence[Object]) -> None:
-    """Raises `NameTaken` if objects with these names exist that are not the project's.
+    """Raises `NameTaken` if objects with these names exist and do not belong to the project.
 
-    The namespace may have another owner. Definitions belong to the group: `InstallError` is raised for a change that
-    would break stored objects.
+    The namespace may have another owner. A definition belongs to its API group, so any project may apply it. Raises
+    `InstallError` if the change would break stored objects.
     """
     taken = []
     for obj in wanted:
-        if isinstance(obj, core.Namespace) or (found := await in_cluster(client, obj)) is None:
+        if isinstance(obj, core.Namespace) or (found := await find_existing(client, obj)) is None:
             continue
         if isinstance(obj, apiextensions.CustomResourceDefinition):
             assert isinstance(found, apiextensions.CustomResourceDefinition)
@@ -52,25 +51,25 @@ async def check_names(client: Client, project: Project, wanted: Sequence[Object]
         raise NameTaken(f"{'; '.join(taken)}: delete it, or give the operator another name. Nothing was changed")
 
 
-async def in_cluster(client: Client, obj: Object) -> Object | None:
-    """Returns the object of that name; None if it does not exist or cannot be read."""
+async def find_existing(client: Client, obj: Object) -> Object | None:
+    """Returns the existing object with the same name; None if it does not exist or cannot be read."""
     with contextlib.suppress(Forbidden):
         return await client.find(type(obj), obj.metadata.name, obj.metadata.namespace or None)
     return None
 
 
 def is_ours(found: Object, wanted: Object, project: Project) -> bool:
-    """Whether an existing object is the project's: it has the project's labels, or `deploy` has written it.
+    """Whether an existing object belongs to the project: it has the project's labels, or `deploy` wrote it.
 
-    The roles for users have labels of the kind instead of the project.
+    Roles for users have the labels of their kind instead of the project's.
     """
     of_project = wanted.metadata.labels.items() & project.labels.items()
-    return _has(found, dict(of_project) or wanted.metadata.labels) or FIELD_MANAGER in _managers(found)
+    return _has_labels(found, dict(of_project) or wanted.metadata.labels) or FIELD_MANAGER in _managers(found)
 
 
 def namespace_is_ours(namespace: core.Namespace, project: Project) -> bool:
-    """Whether `deploy` created a namespace, so that it may be deleted with the rest."""
-    return _has(namespace, project.labels)
+    """Whether `deploy` created a namespace, so that `undeploy` may delete it."""
+    return _has_labels(namespace, project.labels)
 
 
 def created_by(obj: Object) -> str:
@@ -89,11 +88,11 @@ def object_title(obj: Object) -> str:
     return f"{info_of(type(obj)).kind} {where}"
 
 
-def _has(obj: Object, labels: Mapping[str, str]) -> bool:
+def _has_labels(obj: Object, labels: Mapping[str, str]) -> bool:
     return all(obj.metadata.labels.get(name) == value for name, value in labels.items())
 
 
 def _managers(obj: Object) -> list[str]:
-    """Returns the field managers, except those of the status, which controllers write."""
+    """Returns the field managers, except those of the status: controllers write it."""
     entries = [entry for entry in obj.metadata.managed_fields if entry.manager and not entry.subresource]
     return list(dict.fromkeys(entry.manager or "" for entry in entries))

@@ -30,11 +30,11 @@ async def uninstall(
     Objects with finalizers wait for their operator. If it does not finalize them in time, `StillThere` names them.
     """
     seconds = check_duration("timeout", timeout)
-    going = [definition for definition in definitions if await _begin_to_delete(client, definition, report)]
+    going = [definition for definition in definitions if await _request_deletion(client, definition, report)]
     try:
         async with asyncio.timeout(seconds):
             for definition in going:
-                await _absent(client, definition)
+                await _wait_until_deleted(client, definition)
                 report("removed", object_title(definition))
     except TimeoutError:
         held = [text for definition in going for text in await objects_with_finalizers(client, definition)]
@@ -55,7 +55,7 @@ async def undeploy(client: Client, project: Project, report: ReportStep, *, time
 async def _may_remove(client: Client, obj: Object, project: Project, report: ReportStep) -> bool:
     found = await client.find(type(obj), obj.metadata.name, obj.metadata.namespace or None)
     if found is None:
-        return True  # and reported like the others
+        return True  # `_delete` reports it as absent
     if isinstance(found, core.Namespace):
         ours, why = namespace_is_ours(found, project), "which does not have the labels of this project"
     else:
@@ -67,12 +67,12 @@ async def _may_remove(client: Client, obj: Object, project: Project, report: Rep
 
 
 async def _delete(client: Client, obj: Object, report: ReportStep) -> None:
-    if await _begin_to_delete(client, obj, report):
+    if await _request_deletion(client, obj, report):
         report("removed", object_title(obj))
 
 
-async def _begin_to_delete(client: Client, obj: Object, report: ReportStep) -> bool:
-    """Requests the deletion. Returns whether the object existed; it may stay for a while."""
+async def _request_deletion(client: Client, obj: Object, report: ReportStep) -> bool:
+    """Requests the deletion. Returns whether the object existed. It may remain until its finalizers have run."""
     try:
         await client.delete(type(obj), obj.metadata.name or "", obj.metadata.namespace)
     except NotFound:
@@ -81,7 +81,7 @@ async def _begin_to_delete(client: Client, obj: Object, report: ReportStep) -> b
     return True
 
 
-async def _absent(client: Client, definition: Definition) -> None:
+async def _wait_until_deleted(client: Client, definition: Definition) -> None:
     name = definition.metadata.name or ""
     while True:
         try:

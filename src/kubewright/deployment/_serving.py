@@ -1,4 +1,4 @@
-"""Finds kinds of a deployment that the cluster does not serve, such as those of add-ons that are not installed."""
+"""Finds the kinds of a deployment that the cluster does not serve, such as those of missing add-ons."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def check_served(client: Client, wanted: Sequence[Object]) -> None:
 
 
 async def not_served(client: Client, wanted: Sequence[Object]) -> list[Finding]:
-    """Returns an error for each kind of these objects that the cluster does not serve."""
+    """Returns a finding for each kind of these objects that the cluster does not serve."""
     own = {obj.spec.group for obj in wanted if isinstance(obj, apiextensions.CustomResourceDefinition)}
     infos: dict[tuple[str, str], ResourceInfo] = {}
     for obj in wanted:
@@ -43,6 +43,6 @@ async def not_served(client: Client, wanted: Sequence[Object]) -> list[Finding]:
         try:
             await client.discovery.find(info.api_version, info.kind)
         except NotFound:
-            advice = _ADVICE.get(info.group, f"install what defines {info.plural}.{info.group}")
+            advice = _ADVICE.get(info.group, f"install the add-on that defines {info.plural}.{info.group}")
             found.append(Finding("error", f"the cluster does not serve {info.kind} ({info.api_version})", advice))
     return found

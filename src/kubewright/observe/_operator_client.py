@@ -1,10 +1,10 @@
 """`OperatorClient`: reads the pages that a running operator serves under `/debug/kubewright`.
 
-On loopback these pages are plain HTTP. Elsewhere they are HTTPS, and the operator asks the API server whether the
-client may read them (`https://` in the address). The client then sends a token of the cluster, and only to a server
-whose certificate it has verified: by a CA, or by the fingerprint that the operator logs.
+On loopback the operator serves these pages over plain HTTP. Elsewhere it serves them over HTTPS (`https://` in the
+address), and asks the API server whether the client may read them. The client therefore sends a cluster token, but only
+to a server whose certificate it has verified: by a CA, or by the fingerprint that the operator logs.
 
-The pages are hostile input: their size and the time that they take are bounded.
+The pages are untrusted input. The client limits their size and the time that a request may take.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ __all__ = [
 DEBUG_PATH: Final = "/debug/kubewright"
 _TIMEOUT_SECONDS: Final = 10.0
 _MAX_BODY_BYTES: Final = 8 * 1024 * 1024
-_ONE: Final = "the address of an operator's pages, such as 127.0.0.1:8081 or https://localhost:8080"
+_ADDRESS_FORMAT: Final = "the address of an operator's pages, such as 127.0.0.1:8081 or https://localhost:8080"
 _FINGERPRINT: Final = re.compile(r"[0-9a-f]{64}")
 
 
 class OperatorError(Exception):
-    """The pages of an operator cannot be read. The message has the reason and the fix."""
+    """The operator's pages cannot be read. The message contains the reason and the fix."""
 
 
 class OperatorAddress(msgspec.Struct, frozen=True):
@@ -64,14 +64,14 @@ class OperatorAddress(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> OperatorAddress:
-        """Reads `8081`, `127.0.0.1:8081`, `http://…` or `https://…`. Raises ValueError for anything else."""
+        """Parses `8081`, `127.0.0.1:8081`, `http://…` or `https://…`. Raises `ValueError` for anything else."""
         bare = text.strip().rstrip("/")
         secure = bare.startswith("https://")
         bare = bare.removeprefix("https://").removeprefix("http://")
         if bare.isascii() and bare.isdecimal():
             bare = f"127.0.0.1:{bare}"
         if not _is_netloc(bare):
-            raise ValueError(f"expected {_ONE}, not {text!r}")
+            raise ValueError(f"expected {_ADDRESS_FORMAT}, not {text!r}")
         return cls(bare, secure)
 
     def __str__(self) -> str:
@@ -79,12 +79,12 @@ class OperatorAddress(msgspec.Struct, frozen=True):
 
 
 class OperatorTrust(msgspec.Struct, frozen=True, kw_only=True):
-    """How the certificate of an operator is verified. Default: by the CAs of this machine.
+    """Specifies how to verify an operator's certificate. Default: by the CAs of this machine.
 
     Attributes:
-        ca_file: a file of CAs, PEM.
-        server_name: the name in the certificate, if it is not the host of the address.
-        fingerprints: SHA-256 fingerprints, one of which the certificate must have. The operator logs that of a
+        ca_file: a PEM file with the CAs to trust.
+        server_name: the host name in the certificate, if it differs from the host of the address.
+        fingerprints: the accepted SHA-256 fingerprints of the certificate. The operator logs the fingerprint of a
             self-signed certificate.
     """
 
@@ -93,13 +93,13 @@ class OperatorTrust(msgspec.Struct, frozen=True, kw_only=True):
     fingerprints: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for one in self.fingerprints:
-            if not _FINGERPRINT.fullmatch(_normal(one)):
-                raise ValueError(f"expected a SHA-256 fingerprint, 64 hexadecimal digits, not {one!r}")
+        for fingerprint in self.fingerprints:
+            if not _FINGERPRINT.fullmatch(_normalized(fingerprint)):
+                raise ValueError(f"expected a SHA-256 fingerprint (64 hexadecimal digits), not {fingerprint!r}")
 
 
 class OperatorClient:
-    """Reads the pages of one operator. Close it at the end. `credentials` are sent only over HTTPS."""
+    """Reads the pages of one operator. Sends `credentials` only over HTTPS. Close it after use."""
 
     def __init__(
         self, address: OperatorAddress, credentials: Credentials | None = None, trust: OperatorTrust | None = None
@@ -113,7 +113,7 @@ class OperatorClient:
         return f"<OperatorClient {self.address}>"
 
     async def get(self, below: str) -> bytes | None:
-        """Returns a page by its path below `/debug/kubewright`, or None if it does not exist.
+        """Returns the page at a path below `/debug/kubewright`; None if it does not exist.
 
         Raises `OperatorError`.
         """
@@ -123,15 +123,15 @@ class OperatorClient:
         except NotFound:
             return None
         except TimeoutError:
-            raise self._away("no answer in time") from None
+            raise self._unreachable("no answer in time") from None
         except (Unauthorized, Forbidden) as error:
-            raise OperatorError(f"{self.address} refuses this client: {_line(error.status.message)}") from error
+            raise OperatorError(f"{self.address} refuses this client: {_in_one_line(error.status.message)}") from error
         except ConfigError as error:
-            raise OperatorError(self._unverified(error)) from error
+            raise OperatorError(self._verification_message(error)) from error
         except ApiError as error:
             if not error.code:
-                raise self._away(error.status.message) from error
-            message = _line(error.status.message)
+                raise self._unreachable(error.status.message) from error
+            message = _in_one_line(error.status.message)
             raise OperatorError(f"{self.address} answers {error.code}: {message}; is it an operator?") from error
 
     async def close(self) -> None:
@@ -142,7 +142,7 @@ class OperatorClient:
 
     async def _read(self, path: str) -> bytes:
         if self._client is None:
-            self._client = await self._connected()
+            self._client = await self._connect()
         body = bytearray()
         async with contextlib.aclosing(self._client.stream(path, accept="application/json")) as chunks:  # type: ignore[type-var]
             async for chunk in chunks:
@@ -151,12 +151,12 @@ class OperatorClient:
                     raise OperatorError(f"{self.address} sends more than {_MAX_BODY_BYTES} bytes; is it an operator?")
         return bytes(body)
 
-    async def _connected(self) -> Client:
+    async def _connect(self) -> Client:
         config = ClientConfig(
             server=f"{'https' if self.address.secure else 'http'}://{self.address.netloc}",
             tls=await self._tls() if self.address.secure else TLS(),
             credentials=self._credentials if self.address.secure else Credentials(),
-            disable_compression=True,  # so that the limit of the size also limits the memory
+            disable_compression=True,  # so that the size limit also bounds memory
         )
         return Client(config, retry=RetryPolicy(attempts=1), timeout=_TIMEOUT_SECONDS)
 
@@ -165,46 +165,46 @@ class OperatorClient:
         if not trust.fingerprints:
             return TLS(ca_file=trust.ca_file, server_name=trust.server_name)
         parts = urlsplit(f"//{self.address.netloc}")
-        place = parts.hostname or "", parts.port or 443
+        address = parts.hostname or "", parts.port or 443
         try:
-            pem = await asyncio.to_thread(ssl.get_server_certificate, place, timeout=_TIMEOUT_SECONDS)
+            pem = await asyncio.to_thread(ssl.get_server_certificate, address, timeout=_TIMEOUT_SECONDS)
         except OSError as error:
-            raise self._away(str(error.strerror or error)) from error
+            raise self._unreachable(str(error.strerror or error)) from error
         found = hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
-        if not any(hmac.compare_digest(found, _normal(one)) for one in trust.fingerprints):
+        if not any(hmac.compare_digest(found, _normalized(one)) for one in trust.fingerprints):
             raise OperatorError(
-                f"the certificate of {self.address} has another fingerprint ({found}): see the log of the"
-                " operator, which has a new certificate after each start"
+                f"the certificate of {self.address} has another fingerprint ({found}): use the one in the"
+                " operator's log; the operator creates a new certificate at each start"
             )
-        # From here on, only this certificate is trusted. A self-signed certificate is for the names of loopback,
-        # whatever address is used.
+        # The client trusts only this certificate from now on. A self-signed certificate is always issued for loopback
+        # names, so the host of the address would not match.
         return TLS(ca_data=pem.encode(), server_name=trust.server_name or "localhost")
 
-    def _away(self, reason: str) -> OperatorError:
+    def _unreachable(self, reason: str) -> OperatorError:
         return OperatorError(
-            f"no operator answers at {self.address} ({_line(reason)}): start it with --health-bind"
+            f"no operator answers at {self.address} ({_in_one_line(reason)}): start it with --health-bind"
             f" {self.address.netloc}, or forward a port to it"
         )
 
-    def _unverified(self, error: ConfigError) -> str:
-        for cause in _causes(error):
+    def _verification_message(self, error: ConfigError) -> str:
+        for cause in _causes_of(error):
             if isinstance(cause, ssl.SSLCertVerificationError):
                 return (
-                    f"the certificate of {self.address} cannot be verified ({cause.verify_message}): pass the file of"
-                    " its CA, or the fingerprint that the log of the operator shows"
+                    f"the certificate of {self.address} cannot be verified ({cause.verify_message}): pass its CA"
+                    " file, or the fingerprint that the operator logs"
                 )
         return str(error)
 
 
 def tokens_of(config: ClientConfig) -> Credentials:
-    """Returns the credentials of a configuration that an operator can review: tokens, and plugins that create them.
+    """Returns the credentials of a configuration that an operator accepts: a token, or a plugin that creates one.
 
-    Raises `OperatorError` if there are none. Passwords and client certificates are left out.
+    Omits passwords and client certificates. Raises `OperatorError` if there is no token.
     """
     given = config.credentials
     if not (given.token or given.token_file or given.exec):
         raise OperatorError(
-            f"{config.source} has no token, and an operator accepts nothing else: pass one of an account that may get"
+            f"{config.source} has no token, and operators accept only tokens: pass one of an account that may get"
             f" {DEBUG_PATH}, such as the output of `kubectl create token ACCOUNT`"
         )
     return Credentials(token=given.token, token_file=given.token_file, exec=given.exec, user=given.user)
@@ -216,10 +216,10 @@ def read_token(path: str | os.PathLike[str]) -> Credentials:
         with open(path, encoding="ascii") as file:
             token = file.read(65_536).strip()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text"
-        raise OperatorError(f"the token cannot be read from {os.fspath(path)}: {reason}") from None
+        reason = getattr(error, "strerror", None) or "the file is not ASCII text"
+        raise OperatorError(f"cannot read the token from {os.fspath(path)}: {reason}") from None
     if not token:
-        raise OperatorError(f"the token cannot be read from {os.fspath(path)}: the file is empty")
+        raise OperatorError(f"cannot read the token from {os.fspath(path)}: the file is empty")
     return Credentials(token=token)
 
 
@@ -232,16 +232,16 @@ def _is_netloc(text: str) -> bool:
     return named and parts.netloc == text and "@" not in text and not any(char.isspace() for char in text)
 
 
-def _normal(fingerprint: str) -> str:
+def _normalized(fingerprint: str) -> str:
     return fingerprint.lower().removeprefix("sha256:").replace(":", "")
 
 
-def _line(text: str) -> str:
-    """Returns a message of a server in one line that is safe for a terminal."""
+def _in_one_line(text: str) -> str:
+    """Returns a server's message as one line that is safe to print on a terminal."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
+def _causes_of(error: BaseException) -> Iterator[BaseException]:
     seen: set[int] = set()
     pending: list[BaseException | None] = [error]
     while pending:
