@@ -36,7 +36,7 @@ FEW = 200
 AT_ONCE = 200
 QUIET_SECONDS = 10.0
 SETTLED_SECONDS = 1.0
-# By CSS selectors: searching by role takes Playwright 80 ms of the page's own time, again and again.
+# CSS selectors, because each search by role takes Playwright 80 ms of the page's CPU time.
 ROW = f".ag-row[row-id='{NAMESPACE}/gadget-00000']"
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -156,7 +156,7 @@ async def visit(browser: Browser, console: Served) -> dict[str, float]:
     await page.locator(f"{ROW} a").click()
     edit = page.locator("[data-testid=edit]")
     await edit.wait_for()
-    await asyncio.sleep(SETTLED_SECONDS)  # real: the page is complete
+    await asyncio.sleep(SETTLED_SECONDS)  # real: the page finishes loading
     opening = time.perf_counter()
     await edit.click()
     await page.locator("[data-testid=bar] button").first.wait_for()

@@ -1,4 +1,4 @@
-"""The audit log: who changed which fields, and never a value."""
+"""The audit log. It records which user changed which fields, and never a value."""
 
 from __future__ import annotations
 

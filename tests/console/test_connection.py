@@ -7,31 +7,24 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from kubewright.client import Client, ConnectionLost, Request, Response, RetryPolicy, Transport, Unavailable
+from kubewright.client import Client, ConnectionLost, Request, RetryPolicy, Unavailable
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.console import Connection
+from tests.transports.disturbed import Disturbed
 
 ONCE = RetryPolicy(attempts=1)
 
 
-class Server:
-    """A transport that can hang and refuse."""
+def hang(server: Disturbed) -> asyncio.Event:
+    """Holds each request until the returned event is set."""
+    answers = asyncio.Event()
 
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-        self.answers = asyncio.Event()
-        self.answers.set()
-        self.refuses = False
+    async def wait(_: Request) -> None:
+        await answers.wait()
 
-    async def send(self, request: Request) -> Response:
-        await self.answers.wait()
-        if self.refuses:
-            raise ConnectionLost("connection refused", sent=False)
-        return await self._transport.send(request)
-
-    async def close(self) -> None:
-        await self._transport.close()
+    server.before = wait
+    return answers
 
 
 @pytest.fixture
@@ -40,29 +33,31 @@ def clock() -> VirtualClock:
 
 
 @pytest.fixture
-async def server(cluster: Cluster) -> Server:
-    return Server(cluster.transport())
+async def server(cluster: Cluster) -> Disturbed:
+    return Disturbed(cluster.transport())
 
 
 @pytest.fixture
-async def client(server: Server, clock: VirtualClock) -> AsyncIterator[Client]:
+async def client(server: Disturbed, clock: VirtualClock) -> AsyncIterator[Client]:
     async with Client(transport=server, clock=clock) as made:
         yield made
 
 
-async def test_hanging_server_is_lost_within_ten_seconds(client: Client, server: Server, clock: VirtualClock) -> None:
+async def test_hanging_server_is_lost_within_ten_seconds(
+    client: Client, server: Disturbed, clock: VirtualClock
+) -> None:
     connection = Connection(client, clock)
     assert not connection.lost
     task = asyncio.create_task(connection.run())
     await clock.advance(0.1)
     assert connection.state == "connected"
-    server.answers.clear()
+    answers = hang(server)
     await clock.advance(9.9)
     assert connection.lost
     assert connection.error == "no answer within 4s"
     assert connection.lost_since == connection.last_answer_at
 
-    server.answers.set()
+    answers.set()
     await clock.advance(5)
     assert connection.state == "connected"
     assert connection.lost_since is None
@@ -71,10 +66,10 @@ async def test_hanging_server_is_lost_within_ten_seconds(client: Client, server:
 
 
 async def test_refused_connection_counts_down_to_the_next_attempt(
-    client: Client, server: Server, clock: VirtualClock
+    client: Client, server: Disturbed, clock: VirtualClock
 ) -> None:
     connection = Connection(client, clock)
-    server.refuses = True
+    server.before = ConnectionLost("connection refused", sent=False)
     task = asyncio.create_task(connection.run())
     await clock.advance(0.1)
     assert connection.lost
@@ -90,12 +85,12 @@ async def test_refused_connection_counts_down_to_the_next_attempt(
 
 
 async def test_requests_fail_immediately_while_the_connection_is_lost(
-    client: Client, server: Server, clock: VirtualClock
+    client: Client, server: Disturbed, clock: VirtualClock
 ) -> None:
     connection = Connection(client, clock)
     guarded = connection.guard(client, ONCE)
     await guarded.server_version()
-    server.answers.clear()
+    answers = hang(server)
     waiting = asyncio.create_task(guarded.server_version())
     probing = asyncio.create_task(connection.probe())
     await clock.advance(4)
@@ -104,20 +99,20 @@ async def test_requests_fail_immediately_while_the_connection_is_lost(
         await waiting
     with pytest.raises(Unavailable, match="does not respond"):
         await guarded.server_version()
-    server.answers.set()
+    answers.set()
     await connection.probe()
     await guarded.server_version()
 
 
 async def test_request_without_response_starts_the_next_probe(
-    client: Client, server: Server, clock: VirtualClock
+    client: Client, server: Disturbed, clock: VirtualClock
 ) -> None:
     connection = Connection(client, clock)
     guarded = connection.guard(client, ONCE)
     task = asyncio.create_task(connection.run())
     await clock.advance(0.1)
     assert connection.state == "connected"
-    server.refuses = True
+    server.before = ConnectionLost("connection refused", sent=False)
     with pytest.raises(Unavailable):
         await guarded.server_version()
     await clock.advance(0)

@@ -127,13 +127,13 @@ async def running(cluster: Clusters, admin: Client, args: list[str], folder: Pat
 async def test_kubectl_installs_a_working_console(
     cluster: Clusters, admin: Client, installed: None, cluster_namespace: str, tmp_path: Path
 ) -> None:
-    """One test of three parts, because a real server takes long to delete a namespace."""
-    await the_service_leads_to_the_port_that_the_process_listens_on(admin)
-    await the_account_of_the_console_reads_and_nothing_else(cluster)
-    await it_runs_with_its_own_account_and_shows_to_each_what_he_may_see(cluster, admin, cluster_namespace, tmp_path)
+    """One test with three parts, because a real server needs a long time to delete a namespace."""
+    await check_service_targets_port_of_process(admin)
+    await check_account_can_only_read(cluster)
+    await check_runs_with_own_account_and_shows_permitted_objects(cluster, admin, cluster_namespace, tmp_path)
 
 
-async def the_service_leads_to_the_port_that_the_process_listens_on(admin: Client) -> None:
+async def check_service_targets_port_of_process(admin: Client) -> None:
     service = await admin.get(core.Service, NAME, NAMESPACE)
     deployment = await admin.get(apps.Deployment, NAME, NAMESPACE)
     assert deployment.spec is not None
@@ -147,7 +147,7 @@ async def the_service_leads_to_the_port_that_the_process_listens_on(admin: Clien
     assert (service.spec.selector or {}).items() <= labels.items()
 
 
-async def it_runs_with_its_own_account_and_shows_to_each_what_he_may_see(
+async def check_runs_with_own_account_and_shows_permitted_objects(
     cluster: Clusters, admin: Client, cluster_namespace: str, tmp_path: Path
 ) -> None:
     await admin.create(core.ServiceAccount(metadata=ObjectMeta(name="visitor", namespace=cluster_namespace)))
@@ -166,14 +166,14 @@ async def it_runs_with_its_own_account_and_shows_to_each_what_he_may_see(
                 assert answer.status == 200
             async with http.get("/", headers=HTML, allow_redirects=False) as answer:
                 assert answer.status == 303
-            # As through a forwarded port: another port, and the host name of the forwarding machine.
+            # Like a forwarded port: another port, and the host name of the forwarding machine.
             headers = {**HTML, "Host": "localhost:8081", "Authorization": f"Bearer {visitor}"}
             async with http.get("/", headers=headers) as answer:
                 assert answer.status == 200
                 assert f"system:serviceaccount:{cluster_namespace}:visitor" in await answer.text()
 
 
-async def the_account_of_the_console_reads_and_nothing_else(cluster: Clusters) -> None:
+async def check_account_can_only_read(cluster: Clusters) -> None:
     account = cluster.client_as(f"system:serviceaccount:{NAMESPACE}:{NAME}")
     review = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 

@@ -1,4 +1,4 @@
-"""What a viewer sees of an object, decided by roles, on both clusters."""
+"""The parts of an object that a viewer sees, by role, on both clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A shell in a container, without a browser: its bounds, its permission, and its end."""
+"""A shell in a container, without a browser: bounds, permission, and exit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PODS = Kind("", "v1", "Pod", "pods", "pod", True, Untyped.kind_of("v1", "Pod", p
 
 
 class Shell:
-    """A session whose output the test writes, and that reads its input only if the test wants it."""
+    """A session. The test writes its output, and decides whether it reads its input."""
 
     def __init__(self) -> None:
         self.output: asyncio.Queue[bytes] = asyncio.Queue()
@@ -49,7 +49,7 @@ class Shell:
 
 
 class Guest:
-    """A viewer with one permission, which the test withdraws."""
+    """A viewer with one permission, which the test can revoke."""
 
     def __init__(self, shell: Shell) -> None:
         self.client = self

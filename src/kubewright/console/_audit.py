@@ -25,7 +25,7 @@ __all__ = ["Audit", "audit_to"]
 logger = logging.getLogger("kubewright.console.audit")
 _file_errors = logging.getLogger("kubewright.console")
 
-_MOST_FIELDS: Final = 100
+_MAX_FIELDS: Final = 100
 _FILE_BYTES: Final = 10_000_000
 _FILES: Final = 5
 
@@ -57,7 +57,7 @@ class Audit:
         """Returns a function that records a user's writes to objects of a kind."""
 
         def record(verb: str, namespace: str | None, name: str, fields: Sequence[str], outcome: str) -> None:
-            more = {"fieldsOmitted": len(fields) - _MOST_FIELDS} if len(fields) > _MOST_FIELDS else {}
+            more = {"fieldsOmitted": len(fields) - _MAX_FIELDS} if len(fields) > _MAX_FIELDS else {}
             self._write(
                 user=user,
                 verb=verb,
@@ -65,7 +65,7 @@ class Audit:
                 kind=kind.kind,
                 namespace=namespace or "",
                 name=name,
-                fields=[*fields[:_MOST_FIELDS]],
+                fields=[*fields[:_MAX_FIELDS]],
                 outcome=outcome,
                 **more,
             )

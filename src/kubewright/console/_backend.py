@@ -298,9 +298,9 @@ class Backend:
         return self._viewer(name or self._local_name or "you", self.client)
 
     async def local_viewer(self) -> Viewer:
-        """Returns the same viewer, with the user name that the API server reports."""
+        """Returns the local user as a viewer, with the user name that the API server reports."""
         with suppress(ApiError):
-            # One attempt: only the name depends on it, and the page reports the connection.
+            # One attempt is enough: only the name depends on it, and the page reports a lost connection.
             once = self.client.through(lambda transport: transport, retry=_ONCE)
             self._local_name = self._local_name or await username_of(once)
         return self.viewer()

@@ -1,4 +1,4 @@
-"""What a viewer may see and do, decided by roles, on both clusters."""
+"""Permissions of viewers, granted by roles, on both clusters."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ async def seen(console: Console, kind: Kind, viewer: Viewer, *namespaces: str) -
         rows = await cache.rows(viewer)
         assert {row["id"] for row in rows} == {
             str(one.key) for one in await cache.visible(viewer)
-        }  # through every kind of request
+        }  # with every type of request
         return {row["id"] for row in rows if row["namespace"] in namespaces and row["name"] != "kube-root-ca.crt"}
 
 

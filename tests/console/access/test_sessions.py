@@ -42,7 +42,7 @@ def test_finds_session_only_by_its_secret(sessions: Sessions) -> None:
     assert len(secret) >= 43  # 256 bits
     assert secret not in repr(session)
     assert secret != session.key
-    assert sessions.find(session.key) is None  # the stored digest does not open the session
+    assert sessions.find(session.key) is None  # the stored digest is not a valid cookie
     assert sessions.find(secret + "x") is None
     assert sessions.find("") is None
 
@@ -157,5 +157,5 @@ async def test_bounds_concurrent_token_reviews(cluster: Cluster) -> None:
     assert console.under_way == 8
     console.answered.set()
     await asyncio.gather(*asking)
-    assert statuses == [401] * 8 + [429] * 12  # eight failures delay the others, which have not asked yet
+    assert statuses == [401] * 8 + [429] * 12  # eight failures delay the others, which are not verified yet
     assert console.under_way == 8

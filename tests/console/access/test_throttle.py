@@ -81,7 +81,7 @@ PROXIES = [ipaddress.ip_network("10.0.0.0/8")]
 @pytest.mark.parametrize(
     ("peer", "forwarded", "address"),
     [
-        ("192.0.2.1", ["198.51.100.7"], "192.0.2.1"),  # not a proxy: any client can send the header
+        ("192.0.2.1", ["198.51.100.7"], "192.0.2.1"),  # the peer is not a proxy, and any client can send the header
         ("10.0.0.1", [], "10.0.0.1"),
         ("10.0.0.1", ["198.51.100.7"], "198.51.100.7"),
         ("10.0.0.1", ["203.0.113.9, 198.51.100.7, 10.0.0.2"], "198.51.100.7"),  # the client wrote the first address

@@ -301,5 +301,5 @@ async def test_survives_restart_of_real_api_server(requests: Requests) -> None:
             await asyncio.to_thread(plane.start_apiserver)
             await other.create(config_map("after"))
             await until(cache, lambda: cache.health.live and cache.get("default", "after") is not None)
-            # No burst: a few retries per open watch, with increasing delays.
+            # A few retries per open watch with increasing delays, and no burst.
             assert sum(requests.count.values()) - before < 100

@@ -140,7 +140,7 @@ async def test_documented_extension(
     await expect(page.get_by_label("metadata.name", exact=True)).to_have_value("")
     copied = page.url
     for values, watts in (('{"spec":{"watts":31}}', "31"), ("[1]", "30"), ('{"spec"', "30"), ('{"kind":"Pod"}', "30")):
-        await page.goto(f"{copied}&values={quote(values)}")  # other fields of the copy; nothing if they are not JSON
+        await page.goto(f"{copied}&values={quote(values)}")  # replaces fields of the copy, and ignores invalid values
         await expect(page.get_by_label("Power in watts (spec.watts)", exact=True)).to_have_value(watts)
         await expect(page.get_by_role("heading", name="New Lamp")).to_be_visible()
 
@@ -177,7 +177,7 @@ async def test_failing_extension_shows_its_error(
     await expect(page.get_by_role("heading", name="Kinds")).to_be_visible()
 
 
-async def test_viewer_without_permission_sees_what_is_missing(
+async def test_viewer_without_permission_sees_missing_verb(
     cluster: AnyCluster, console: Console, console_url: str, open_page: OpenPage, cluster_namespace: str, lamp: Any
 ) -> None:
     async with cluster.client_as("stranger") as limited:

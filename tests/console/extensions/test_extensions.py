@@ -30,13 +30,13 @@ def test_rejects_invalid_registrations() -> None:
     assert extension.title == "fleet"
     extension.page("ships", title="Ships")(_page)
     extension.action(core.ConfigMap, "refit", title="Refit")(_action)
-    with pytest.raises(ValueError, match="name of an Extension must be lower case"):
+    with pytest.raises(ValueError, match="name of an Extension must consist of lowercase letters"):
         Extension("My Fleet")
-    with pytest.raises(ValueError, match="has a page 'ships' already"):
+    with pytest.raises(ValueError, match="already has a page 'ships'"):
         extension.page("ships", title="Ships")
-    with pytest.raises(ValueError, match="has an action 'refit' on core/configmaps already"):
+    with pytest.raises(ValueError, match="already has an action 'refit' on core/configmaps"):
         extension.action(core.ConfigMap, "refit", title="Refit")
-    with pytest.raises(ValueError, match="name their kind"):
+    with pytest.raises(ValueError, match="must name its kind"):
         extension.page("other", title="Other", needs="list")
     with pytest.raises(ValueError, match="at least one permission"):
         extension.action(core.ConfigMap, "sink", title="Sink", needs=())
@@ -57,7 +57,7 @@ def test_loads_extension_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert fleet.name == "fleet"
     assert load_extension(fleet) is fleet
     for name, message in {
-        "loaded_fleet": "write module:name, such as fleet.ui:fleet",
+        "loaded_fleet": "use module:name, such as fleet.ui:fleet",
         "loaded_fleet:other": "has no Extension named 'other', but int",
         "no_such_fleet:fleet": "cannot import extension no_such_fleet:fleet: ModuleNotFoundError",
         "broken_fleet:fleet": "cannot import extension broken_fleet:fleet: RuntimeError: no sails",
@@ -108,7 +108,7 @@ async def test_extension_that_cannot_be_imported_fails_the_start(cluster: Cluste
 
 
 class _Answers:
-    """A viewer whose permissions are given."""
+    """A viewer with fixed permissions."""
 
     def __init__(self, *allowed: tuple[str, str, str]) -> None:
         self.allowed = allowed
@@ -132,7 +132,7 @@ async def test_names_the_missing_permission(cluster: Cluster, console: Console) 
 
     some = _Answers(("patch", "configmaps", "shop"))
     assert await missing(some, needs) == "you need the verb “create” on pods/exec"
-    # A permission for one object suffices for the object itself; there is no name yet of what is created.
+    # A permission for one object is sufficient for the object itself. A new object has no name yet.
     assert some.asked == [("patch", "configmaps", "shop", "it", ""), ("create", "pods", "shop", None, "exec")]
     assert await missing(_Answers(), needs) == "you need the verb “patch” on configmaps"
     assert await missing(_Answers(("list", "pods", "shop")), [Needs("list", core.Pod)], "") is None

@@ -102,7 +102,7 @@ async def kubectl(cluster: Cluster, admin: Client, tmp_path: Path) -> Kubectl:
 
         try:
             await until(available, f"the pod of {name}")
-        except AssertionError as error:  # the reason is in its log and its events
+        except AssertionError as error:  # the log and the events contain the reason
             logs = await made("logs", "-n", NAMESPACE, f"deploy/{name}", "--tail=30")
             raise AssertionError(f"{error}\n{logs}\n{await made('get', 'events', '-n', NAMESPACE)}") from error
     return made
@@ -163,4 +163,4 @@ async def test_form_creates_a_cluster_that_answers_sql(page: Page, url: str, adm
     # The page verifies the operator by its published certificate, and the operator reviews the page's token.
     await page.goto(f"{url}/extensions/postgres/queues")
     await expect(page.get_by_text("Worker 7")).to_be_visible()
-    await expect(page.get_by_text("default/acid-shop")).to_be_visible()  # it waits for its resync
+    await expect(page.get_by_text("default/acid-shop")).to_be_visible()  # until the next resync

@@ -112,7 +112,7 @@ async def test_creates_shows_clones_and_deletes_a_cluster(
     await page.get_by_test_id("action").get_by_role("button", name="Synchronize now").click()
     await expect(page.get_by_test_id("action-result")).to_have_text("The operator synchronizes the cluster.")
 
-    # Deletion asks for namespace and name.
+    # The deletion requires namespace and name.
     await page.goto(f"{console_url}/objects/{PATH}/{NAMESPACE}/acid-shop/delete")
     confirmation = page.get_by_label("Namespace and name of the object to delete")
     button = page.get_by_role("button", name="Delete", exact=True)
@@ -142,7 +142,7 @@ async def test_shows_the_queues_of_the_workers(
     monkeypatch.setenv("OPERATOR_API_URL", f"http://127.0.0.1:{operator_port}")
     await page.reload()
     await expect(page.get_by_text("Worker 7")).to_be_visible()
-    await expect(page.get_by_text(f"{NAMESPACE}/acid-minimal-cluster")).to_be_visible()  # it waits for its resync
+    await expect(page.get_by_text(f"{NAMESPACE}/acid-minimal-cluster")).to_be_visible()  # until the next resync
     assert await violations(page) == []
     monkeypatch.setenv("OPERATOR_API_URL", "http://127.0.0.1:9")
     await page.reload()

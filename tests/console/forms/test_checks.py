@@ -263,7 +263,7 @@ def _annotated(text: str) -> dict[str, Any]:
     return {"metadata": {"annotations": {"console.kubewright.dev/form": text}}}
 
 
-def test_definition_declares_what_confirms_a_deletion() -> None:
+def test_definition_declares_confirmation_of_deletion() -> None:
     declared = declared_form(_annotated('{"confirm_deletion": "namespace/name"}'))
     assert declared.confirm_deletion == "namespace/name"
     assert DeclaredForm().confirm_deletion == "name"

@@ -74,13 +74,13 @@ async def test_creates_object_by_form(
     diff = await review(page)
     await expect(diff).to_contain_text("title: first one")
     by_server = diff.locator(".kw-diff-line", has_text="by the server")
-    await expect(by_server).to_contain_text(["enabled: true"])  # a default, which the user did not write
+    await expect(by_server).to_contain_text(["enabled: true"])  # a default, which the user did not set
     await shoot(page, "review")
     assert await client.find(everything, "first", cluster_namespace) is None  # a dry run writes nothing
     asked: list[Dialog] = []
 
     def ask(question: Dialog) -> None:
-        asked.append(question)  # and is not answered
+        asked.append(question)  # the prompt stays unanswered
 
     page.on("dialog", ask)
     await page.get_by_role("button", name="Create", exact=True).click()
@@ -234,7 +234,7 @@ async def test_form_and_yaml_stay_in_sync(
     await page.get_by_role("button", name="Review and").click()
     await expect(page.get_by_test_id("notice")).to_contain_text("cannot decode")
 
-    many = ", ".join(f"tag-{number}" for number in range(250))  # only a part of them
+    many = ", ".join(f"tag-{number}" for number in range(250))  # the form shows only some of them
     await write(page, _yaml("many", cluster_namespace, f"title: many\n  size: 4\n  tags: [{many}]"))
     await expect(page.get_by_test_id("parts")).to_contain_text("1 to 100 of 250")
     await expect(field(page, "spec.tags[100]")).to_have_count(0)

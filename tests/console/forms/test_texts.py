@@ -285,7 +285,7 @@ def test_finds_owners_by_field_key_value_and_atomic_parent() -> None:
     whole = owned(**{"f:limits": {}})  # the whole map is atomic
     assert owners_of(whole, ("spec", "limits", "a.b/c"))
     assert owners_of(whole, ("spec", "limits", "new"))
-    assert owners_of(obj, ("spec", "ports", 1)) == []  # a field beside the owner's own
+    assert owners_of(obj, ("spec", "ports", 1)) == []  # another element of the list
 
 
 def test_one_shot_managers_and_the_console_do_not_conflict() -> None:

@@ -17,6 +17,6 @@ def module_provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestPr
 
 @pytest.fixture
 def provider(module_provider: TestProvider) -> TestProvider:
-    """A provider that behaves well."""
+    """A provider that behaves correctly."""
     module_provider.reset()
     return module_provider

@@ -47,7 +47,7 @@ class TestProvider:
         self.reset()
 
     def reset(self) -> None:
-        """Behaves well again."""
+        """Restores the correct behavior."""
         self.algorithm = "RS256"
         self.key_id: str | None = "rsa"
         self.claims: dict[str, Any] = {}

@@ -62,10 +62,10 @@ async def started(http: aiohttp.ClientSession, provider: TestProvider, next_: st
 
 
 async def failure(http: aiohttp.ClientSession, callback: str) -> str:
-    """Opens a callback that must not sign in, and returns the page."""
+    """Opens a callback that must fail, and returns the page."""
     async with http.get(callback, headers=HTML, allow_redirects=False) as answer:
         assert answer.status == 401
-        assert answer.headers["set-cookie"].count("Max-Age=0") == 1  # the sign-in is over
+        assert answer.headers["set-cookie"].count("Max-Age=0") == 1  # the cookie of the sign-in is deleted
         assert "SameSite=strict" not in answer.headers["set-cookie"]
         return await answer.text()
 
@@ -98,7 +98,7 @@ async def test_rejects_forged_callbacks(
         assert "not started in this browser" in await failure(other_browser, callback)
     query = dict(parse_qsl(urlsplit(callback).query))
     assert "not started in this browser" in await failure(http, callback.replace(query["state"], "wrong"))
-    # The cookie is gone, so that even the right callback fails now.
+    # The cookie is deleted, so now even the correct callback fails.
     assert "not started in this browser" in await failure(http, callback)
     assert "ambiguous" in await failure(http, f"{await started(http, provider)}&state=x")
     assert not any(what == "token" for what, _ in provider.requests)
@@ -113,7 +113,7 @@ async def test_delays_addresses_whose_sign_ins_fail(http: aiohttp.ClientSession)
     assert statuses == [401] * 6 + [429]
 
 
-async def test_provider_that_is_away_is_not_a_failed_sign_in(
+async def test_unavailable_provider_is_not_a_failed_sign_in(
     http: aiohttp.ClientSession, provider: TestProvider, console: Console
 ) -> None:
     provider.document = {"issuer": "https://other.example"}
@@ -136,7 +136,7 @@ class TestWithoutProvider:
         async with Console(cluster.client()) as made:
             yield made
 
-    async def test_has_no_addresses_for_it(self, http: aiohttp.ClientSession) -> None:
+    async def test_serves_no_oidc_routes(self, http: aiohttp.ClientSession) -> None:
         for path in ("/sign-in/oidc", "/sign-in/oidc/callback"):
             async with http.get(path, headers=HTML, allow_redirects=False) as answer:
                 assert answer.headers["location"].startswith("/sign-in?next=")
@@ -180,14 +180,14 @@ class TestOnRealServer:
     async def accepts(console: Console, provider: TestProvider) -> bool:
         try:
             return (await console.viewer_with_token(provider.token("any"))).name == USER
-        except Exception:  # it reads the discovery document in the background
+        except Exception:  # the API server reads the discovery document in the background
             return False
 
     @pytest.mark.promise(
         "Access to the console and its cost",
         "OIDC users act with their own ID token, which the API server verifies. The console impersonates no user.",
     )
-    async def test_signs_in_and_shows_what_the_user_may_see(
+    async def test_signs_in_and_shows_permitted_objects(
         self, console: Console, console_url: str, open_page: OpenPage, admin: Client, provider: TestProvider
     ) -> None:
         for namespace in ("open", "closed"):
@@ -215,8 +215,8 @@ class TestOnRealServer:
         with pytest.raises(Forbidden):
             await session.viewer.client.list(core.ConfigMap, "closed")
         cookies = [one for one in await page.context.cookies(console_url) if one["httpOnly"]]
-        assert [cookie["sameSite"] for cookie in cookies] == ["Strict"]  # the one of the sign-in is deleted
-        # Signing out ends the session, and with it whatever the session has opened.
+        assert [cookie["sameSite"] for cookie in cookies] == ["Strict"]  # the cookie of the sign-in is deleted
+        # Signing out ends the session and closes everything that it has opened.
         ended: list[bool] = []
         session.on_end.append(lambda: ended.append(True))
         await page.request.post(f"{console_url}/sign-out", headers={"Origin": console_url})

@@ -112,7 +112,7 @@ async def test_rejects_other_algorithms(provider: TestProvider, flow: OIDCSignIn
 
 
 async def test_rejects_forged_signatures(provider: TestProvider, flow: OIDCSignIn) -> None:
-    await signed_in(provider, flow)  # the keys are known now
+    await signed_in(provider, flow)  # the keys are cached now
     genuine, provider.rsa = provider.rsa, rsa.generate_private_key(65_537, 2_048)
     try:
         with pytest.raises(SignInError, match="signature is wrong"):
@@ -159,7 +159,7 @@ async def test_completes_only_with_own_state_and_once(provider: TestProvider, fl
     await flow.complete(cookie, query)
     with pytest.raises(SignInError, match="already completed"):
         await flow.complete(cookie, query)
-    # Another sign-in with the code of the first one: the verifier is another, and the code is used.
+    # Another sign-in with the code of the first one: it has another verifier, and the code was already used.
     with pytest.raises(SignInError, match="refused the sign-in"):
         await flow.complete(other_cookie, {**other, "code": query["code"]})
 
@@ -221,7 +221,7 @@ async def test_verifies_the_certificate_of_the_provider(
     flow = OIDCSignIn(settings(provider, ca_file=None), SystemClock())
     with pytest.raises(SignInUnavailable, match="cannot be used at the moment"):
         await flow.begin(CALLBACK)
-    assert "certificate" in caplog.text  # for the administrator
+    assert "certificate" in caplog.text  # the reason is for the administrator
 
 
 @pytest.mark.promise(

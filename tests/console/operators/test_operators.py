@@ -147,7 +147,7 @@ def test_port_alone_means_loopback() -> None:
 
 
 class Scripted:
-    """An operator whose reports the test provides."""
+    """An operator with reports that the test provides."""
 
     address = "somewhere:1"
 

@@ -104,7 +104,7 @@ def test_denied_access_names_the_verb() -> None:
     assert problem.title == "You may not list foos.example.com in namespace shop"
     assert "jane needs the verb “list” on foos.example.com" in problem.text
     assert problem.commands == ["kubectl auth can-i list foos.example.com --namespace shop"]
-    assert not problem.passes
+    assert not problem.is_temporary
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_denied_access_names_the_verb() -> None:
 def test_unavailable_server_is_temporary(error: Exception) -> None:
     problem = problem_of(error)
     assert problem.title == "The API server does not answer"
-    assert problem.passes
+    assert problem.is_temporary
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_unavailable_server_is_temporary(error: Exception) -> None:
 def test_rejections_have_titles_and_are_permanent(error: Exception, title: str) -> None:
     problem = problem_of(error)
     assert problem.title == title
-    assert not problem.passes
+    assert not problem.is_temporary
 
 
 def test_bug_is_logged_and_not_shown(caplog: pytest.LogCaptureFixture) -> None:

@@ -9,9 +9,10 @@ import pytest
 from playwright.async_api import Page, expect
 
 from kubewright.api import ObjectMeta, core
-from kubewright.client import Request, Response, Transport
+from kubewright.client import Request, Response
 from kubewright.cluster import Cluster
 from kubewright.console import Console
+from tests.transports.disturbed import Disturbed
 
 pytestmark = pytest.mark.browser
 
@@ -40,26 +41,6 @@ class Log:
     def close(self) -> None: ...
 
 
-class Kubelet:
-    """Answers requests for logs, and passes on all others."""
-
-    def __init__(self, transport: Transport, more: asyncio.Queue[str]) -> None:
-        self._transport = transport
-        self._more = more
-
-    async def send(self, request: Request) -> Response:
-        if not request.path.endswith("/pods/web/log"):
-            return await self._transport.send(request)
-        query = dict(request.query)
-        if query.get("previous"):
-            return Log(["PANIC it died"], None)
-        lines = ["INFO start", "WARN try 1", "WARN try 2", f"ERROR in {query['container']}"]
-        return Log(lines, self._more if query.get("follow") else None)
-
-    async def close(self) -> None:
-        await self._transport.close()
-
-
 @pytest.fixture
 def more() -> asyncio.Queue[str]:
     return asyncio.Queue()
@@ -67,7 +48,16 @@ def more() -> asyncio.Queue[str]:
 
 @pytest.fixture
 async def console(cluster: Cluster, more: asyncio.Queue[str]) -> AsyncIterator[Console]:
-    client = cluster.client().through(lambda transport: Kubelet(transport, more))
+    def logs(request: Request) -> Response | None:
+        if not request.path.endswith("/pods/web/log"):
+            return None
+        query = dict(request.query)
+        if query.get("previous"):
+            return Log(["PANIC it died"], None)
+        lines = ["INFO start", "WARN try 1", "WARN try 2", f"ERROR in {query['container']}"]
+        return Log(lines, more if query.get("follow") else None)
+
+    client = cluster.client().through(lambda inner: Disturbed(inner, logs))
     async with Console(client, name="tests", only=["core/pods"]) as made:
         yield made
 

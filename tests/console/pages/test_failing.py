@@ -37,7 +37,7 @@ class KettleStatus(kw.Model):
 
 @kw.resource("failing.console.example.com/v1", states=kw.States(".status.heat", ready=("Whistles",)))
 class Kettle(kw.Resource[KettleSpec, KettleStatus]):
-    """A kind whose reconciler fails on demand, and whose status has its own words."""
+    """A kind whose reconciler fails on demand, and that declares its own states."""
 
 
 def kettle(name: str, namespace: str, *, broken: bool = False) -> Kettle:

@@ -61,7 +61,7 @@ def console_settings() -> dict[str, Any]:
 
 
 async def unharmed(page: Page) -> None:
-    """Asserts that no content ran or became an element."""
+    """Asserts that no content was executed or became an element."""
     assert await page.evaluate("window.pwned") is None
     await expect(page.locator("img[src='x']")).to_have_count(0)
     await expect(page.locator("a[href^='javascript:']")).to_have_count(0)
@@ -139,7 +139,7 @@ async def test_pages_show_hostile_urls_as_text(console_url: str, page: Page, tex
     await unharmed(page)
 
 
-# Most mistakes of a page are visible in its source.
+# Most such bugs are visible in the source of a page.
 
 FORBIDDEN_CALLS = {"html", "markdown", "add_head_html", "add_body_html", "interactive_image", "mermaid", "chat_message"}
 CONSTANTS_ONLY = {"props", "style", "run_javascript", "add_slot", "default_props"}

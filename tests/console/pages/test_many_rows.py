@@ -15,7 +15,7 @@ from kubewright.crd import install
 from kubewright.testing import ControlPlane
 from tests.console.gadgets import AnyCluster
 
-# Chromium, the console and the API server share the machine, and ten thousand writes to a real server take a while.
+# Chromium, the console and the API server share the machine, so ten thousand writes to a real server take long.
 pytestmark = [pytest.mark.browser, pytest.mark.clusters, pytest.mark.timeout(600)]
 
 TOTAL = 10_000

@@ -64,7 +64,7 @@ async def test_opens_pages_in_the_same_document(
 
     assert await page.evaluate("window.sameDocument")
     assert not [url for url in requested if "quasar" in url or "vue.esm" in url]
-    # The list is up to date, although it was mounted in a document that had others before.
+    # The list is live, although the document showed other pages before.
     await page.go_back()
     await client.create(gadget("second", cluster_namespace))
     await expect(page.get_by_role("gridcell", name="second")).to_be_visible()
@@ -160,7 +160,7 @@ async def test_styles_are_added_once(client: Client, cluster_namespace: str, con
     assert await page.evaluate("window.schemes") == 0
 
 
-async def test_link_leads_to_sign_in_after_session_has_ended(client: Client, console_url: str, page: Page) -> None:
+async def test_link_opens_sign_in_after_session_has_ended(client: Client, console_url: str, page: Page) -> None:
     await page.goto(console_url)
     link = page.get_by_role("link", name="Problems")
     await expect(link).to_be_visible()

@@ -87,7 +87,7 @@ async def test_shows_reconciliation_conditions_and_owned_objects(
     await expect(folded.get_by_text("Synced")).to_be_visible()
     assert await violations(page) == []
     await shoot(page, "object")
-    # An owned object is an object like any other, with its own dependents.
+    # An owned object has a page with its own dependents.
     await tree.get_by_role("link", name="fruit-stall", exact=True).click()
     await expect(page.get_by_test_id("object-name")).to_have_text("fruit-stall")
     await expect(page.get_by_role("link", name="Stall fruit")).to_have_attribute("href", address("fruit", namespace))
@@ -95,7 +95,7 @@ async def test_shows_reconciliation_conditions_and_owned_objects(
         "aria-current", "page"
     )
     await expect(page.get_by_test_id("owned").get_by_role("link", name="fruit-stall-1", exact=True)).to_be_visible()
-    # The owner is above, and leads back.
+    # The owner is above the object, and links back.
     await expect(tree.get_by_role("listitem").first).to_contain_text("Stall")
     await expect(tree.get_by_test_id("own-node")).to_contain_text("fruit-stall")
     await tree.get_by_role("link", name="fruit", exact=True).click()

@@ -64,7 +64,7 @@ async def test_shows_queues_charts_caches_and_leader(
         for number in range(4):
             await client.create(stall(f"stall-{number}", namespace, broken="no apples" if number == 3 else ""))
 
-        # Activity between two queries, for the charts. One cluster is enough for the screenshot.
+        # Creates activity between two queries, for the charts. The screenshot needs only one cluster.
         for size in range(2, 7 if cluster_kind == "embedded" else 4):
             for number in range(3):
                 patch = MergePatch({"spec": {"replicas": size}})
@@ -139,7 +139,7 @@ async def test_shows_several_operators_and_marks_standby(
             await expect(part).to_have_count(1)
             await expect(part).to_contain_text("in this process")
             await expect(part.get_by_test_id("leader")).to_contain_text("this replica leads")
-            # Problems of all operators are on top, whichever is shown.
+            # Problems of all operators are on top, regardless of the selected one.
             problems = page.get_by_test_id("operator-problems")
             await expect(problems).to_contain_text("127.0.0.1:1: Unavailable since")
             await tabs.nth(1).click()

@@ -85,7 +85,7 @@ async def test_runs_a_shell_until_sign_out(
     before = re.search(r"(\d+) (\d+)pid-(\d+)-", (await rows.inner_text()).replace("\n", ""))
     assert before is not None
     assert int(before[2]) > 100  # the terminal fits the page of 1280 pixels
-    await expect(page.get_by_test_id("terminal-state")).to_have_text("Shell in web / app")  # no input was dropped
+    await expect(page.get_by_test_id("terminal-state")).to_have_text("Shell in web / app")  # all input was processed
     assert await violations(page) == []
     await shoot(page, "terminal")
 
@@ -122,7 +122,7 @@ async def test_explains_a_missing_permission(
     page = await open_page(signed_in=False)
     await sign_in(page, f"{console_url}/objects/core/pods/{cluster_namespace}/web", token)
     await expect(page.get_by_test_id("conditions")).to_be_visible()
-    await expect(page.get_by_test_id("owned")).not_to_contain_text("Loading")  # the permission was asked
+    await expect(page.get_by_test_id("owned")).not_to_contain_text("Loading")  # the permission was checked
     await expect(page.get_by_role("tab", name="Terminal")).to_have_count(0)
     await page.goto(f"{console_url}/objects/core/pods/{cluster_namespace}/web?tab=terminal")
     await expect(page.get_by_test_id("terminal-state")).to_have_text(

@@ -59,7 +59,7 @@ def test_themes_have_equal_colors_and_states_have_icons() -> None:
     assert all(f"--kw-{name}:" in custom_properties() for name in LIGHT)
 
 
-def test_every_own_class_has_a_rule() -> None:
+def test_every_class_of_the_console_has_a_rule() -> None:
     """No compiler creates rules for classes in the browser: see base.css."""
     folder = Path(console.__file__).parent
     rules = "".join(path.read_text() for path in sorted(folder.rglob("*.css")))

@@ -86,8 +86,8 @@ async def test_missing_files_are_not_cached() -> None:
     assert len(files.requests) == 2
 
 
-async def test_scripts_of_browsers_that_left_are_not_cached(tmp_path: Path) -> None:
-    """A first visitor who goes on to another page must not break the console for all others."""
+async def test_does_not_cache_scripts_of_disconnected_browsers(tmp_path: Path) -> None:
+    """A first visitor who leaves the page early must not break the console for all others."""
     file = tmp_path / "vue.js"
     file.write_text(SCRIPT)
 
@@ -121,7 +121,7 @@ async def test_files_that_change_with_a_release_are_not_cached_indefinitely() ->
 
 
 @pytest.mark.parametrize("path", [f"{FILES}/static/vue.js", "/_nicegui/0.0.1/static/vue.js"])
-async def test_a_compressed_file_cannot_be_continued_with_uncompressed_bytes(tmp_path: Path, path: str) -> None:
+async def test_does_not_resume_compressed_file_with_uncompressed_bytes(tmp_path: Path, path: str) -> None:
     file = tmp_path / "vue.js"
     file.write_text(SCRIPT)
 

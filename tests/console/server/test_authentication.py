@@ -85,7 +85,7 @@ async def http(console_url: str) -> AsyncIterator[aiohttp.ClientSession]:
 
 
 async def sign_in(http: aiohttp.ClientSession, url: str, token: str, next_: str = "/") -> aiohttp.ClientResponse:
-    """Signs in. As the page says, tries again while the API server does not respond: it shares a busy machine."""
+    """Signs in. Retries while the API server does not respond, because it shares a busy machine."""
     form = {"token": token, "next": next_}
 
     async def answered() -> aiohttp.ClientResponse | None:
@@ -171,7 +171,7 @@ async def test_invitation_signs_in_once_and_leaves_the_url(
 
 @pytest.mark.clusters("embedded")
 async def test_link_from_another_site_keeps_the_session(http: aiohttp.ClientSession) -> None:
-    # The browser withholds a strict cookie from such a request, and sends it with the next one.
+    # The browser does not send a strict cookie with such a request, but with the next one.
     headers = {**HTML, "Sec-Fetch-Site": "cross-site"}
     async with http.get("/kinds/core/pods?a=%22%3E%3Cscript%3E", headers=headers, allow_redirects=False) as answer:
         text = await answer.text()
@@ -192,7 +192,7 @@ async def test_request_token_decides_identity(
         assert answer.status == 303
     await asyncio.gather(*(http.get("/", headers=bearer) for _ in range(10)))
     assert len(console.sessions) == 2  # one session per token, however many requests are concurrent
-    async with http.get("/", headers=bearer) as answer:  # although the cookie is an administrator's
+    async with http.get("/", headers=bearer) as answer:  # although the cookie belongs to an administrator
         assert f"system:serviceaccount:{cluster_namespace}:guest" in await answer.text()
     for wrong in ("Bearer no.such.token", "Basic YTpi", "Bearer"):
         async with http.get("/", headers={**HTML, "Authorization": wrong}, allow_redirects=False) as answer:

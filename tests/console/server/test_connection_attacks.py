@@ -1,4 +1,4 @@
-"""Many hostile connections against a console in its own process, and the memory that they take."""
+"""Many hostile connections to a console in its own process, and their memory."""
 
 from __future__ import annotations
 

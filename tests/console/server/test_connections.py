@@ -187,12 +187,12 @@ class Streams:
 
     async def open(self, data: bytes = b"", **more: Any) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port, **more)
-        self._stack.callback(lambda: writer.transport.abort())  # keeps the writer: a lost one would be closed
+        self._stack.callback(lambda: writer.transport.abort())  # an unreferenced writer would be closed
         writer.write(data)
         return reader, writer
 
     async def ask(self, data: bytes) -> bytes:
-        """Returns everything until the server closes, or answers the health endpoint."""
+        """Returns everything until the server closes the connection or answers a health check."""
         reader, _ = await self.open(data)
         return await self.read(reader)
 
@@ -255,7 +255,7 @@ async def test_answers_probes_while_silent_connections_fill_the_server(streams: 
 
 @pytest.fixture
 async def full(console: Console, console_url: str) -> AsyncIterator[None]:
-    """Opens as many WebSockets as there may be connections: none of them is idle."""
+    """Opens WebSockets up to the limit of connections. None of them is idle."""
     _, secret = console.sessions.begin(console.viewer("ann"))
     jar = aiohttp.CookieJar(unsafe=True)
     jar.update_cookies({f"kubewright-{console_url.rpartition(':')[2]}": secret})

@@ -161,7 +161,7 @@ async def test_limits_open_pages_per_viewer(http: Http, few: int, caplog: pytest
     async with ann.get("/", headers={"Accept": "*/*"}) as answer:
         assert (await answer.text()).startswith("Too many open pages. You have 2 pages")
     assert "refused a page of the console: ann already has 2 open" in caplog.text
-    async with ann.get("/sign-in") as answer:  # does not belong to her
+    async with ann.get("/sign-in") as answer:  # this page belongs to no viewer
         assert answer.status == 200
     async with ben.get("/") as answer:
         assert answer.status == 200
@@ -228,7 +228,7 @@ async def test_disconnected_page_is_deleted_once_after_sign_out(
 async def test_socket_sends_only_for_its_own_page(http: Http) -> None:
     ann, ben = await http.of("ann"), await http.of("ben")
     hers = await http.opened(ann)
-    sockets_of_his = [await http.opened(ben), await http.socket(ben)]  # for his own page, and for none yet
+    sockets_of_his = [await http.opened(ben), await http.socket(ben)]  # for the viewer's own page, and without a page
     (page,) = open_pages_of("ann")
     heard: list[object] = []
     page.content.on("said", lambda event: heard.append(event.args))
@@ -238,16 +238,16 @@ async def test_socket_sends_only_for_its_own_page(http: Http) -> None:
 
     for his in sockets_of_his:
         await his.send("event", about | {"args": ['"by another viewer"']})
-        assert await his.ask("handshake", greeting) == [False]  # claiming the page does not help
+        assert await his.ask("handshake", greeting) == [False]  # the page's ID is not sufficient
         await his.send("event", about | {"args": ['"by another viewer"']})
         for nonsense in NONSENSE:
             await his.send("event", nonsense)
-        assert await his.ask("handshake", None) == [False]  # so all messages have been processed
+        assert await his.ask("handshake", None) == [False]  # by now all messages have been processed
     await hers.send("event", about | {"args": ['"by herself"']})
     await until(lambda: bool(heard))
     assert heard == ["by herself"]
 
-    # Her socket is hers, even if its ID is known.
+    # A socket belongs to its viewer, even if another viewer knows its ID.
     async with ben.post(
         f"{SOCKETS}&transport=polling&sid={hers.sid}", data="2", headers={"Origin": http.url}
     ) as answer:

@@ -117,13 +117,13 @@ async def test_cookies_behind_tls_proxy_are_secure(console: Console) -> None:
     "A WebSocket sends only for its own page, even with another page's ID.",
 )
 async def test_page_belongs_to_its_viewer(console: Console, console_url: str) -> None:
-    def come_in(name: str) -> aiohttp.ClientSession:
+    def open_session(name: str) -> aiohttp.ClientSession:
         _, secret = console.sessions.begin(console.viewer(name))
         jar = aiohttp.CookieJar(unsafe=True)
         jar.update_cookies({f"kubewright-{console_url.rpartition(':')[2]}": secret})
         return aiohttp.ClientSession(console_url, cookie_jar=jar)
 
-    async with come_in("ann") as owner, come_in("ann") as again, come_in("ben") as other:
+    async with open_session("ann") as owner, open_session("ann") as again, open_session("ben") as other:
         async with owner.get("/", headers=HTML) as answer:
             found = re.search(r"'client_id': '([0-9a-f-]+)'", text := await answer.text())
             assert "tailwind" not in text

@@ -1,6 +1,6 @@
 // Copies text that the server sends on request, and reports the result.
-const WORDS = { ready: "Copy", done: "Copied", refused: "Not copied" };
-const ICONS = { ready: "content_copy", done: "check", refused: "block" };
+const WORDS = { ready: "Copy", done: "Copied", failed: "Not copied" };
+const ICONS = { ready: "content_copy", done: "check", failed: "block" };
 const SHOWN_MILLISECONDS = 4000;
 
 export default {
@@ -11,9 +11,9 @@ export default {
           <span v-for="(word, name) in words" :class="{ 'kw-copy-shown': name === state }">{{ word }}</span>
         </span>
       </q-btn>
-      <span role="status" aria-live="polite" class="kw-only-heard">{{ said }}</span>
+      <span role="status" aria-live="polite" class="kw-only-heard">{{ announcement }}</span>
     </span>`,
-  data: () => ({ state: "ready", why: "", said: "", words: WORDS }),
+  data: () => ({ state: "ready", why: "", announcement: "", words: WORDS }),
   computed: {
     icon() {
       return ICONS[this.state];
@@ -24,22 +24,22 @@ export default {
   },
   methods: {
     ask() {
-      this.said = ""; // so that screen readers announce the same text again
+      this.announcement = ""; // so that screen readers announce the same text again
       this.$emit("ask");
     },
     async write(text) {
       try {
         if (!navigator.clipboard) throw new Error("the browser allows it with HTTPS or on localhost only");
         await navigator.clipboard.writeText(text);
-        this.tell("done", "");
+        this.report("done", "");
       } catch (error) {
-        this.tell("refused", error.message || "the browser refused");
+        this.report("failed", error.message || "the browser denied access to the clipboard");
       }
     },
-    tell(state, why) {
+    report(state, why) {
       this.state = state;
       this.why = why;
-      this.said = why ? `${WORDS[state]}: ${why}` : WORDS[state];
+      this.announcement = why ? `${WORDS[state]}: ${why}` : WORDS[state];
       clearTimeout(this.timer);
       this.timer = setTimeout(() => (this.state = "ready"), SHOWN_MILLISECONDS);
     },

@@ -21,8 +21,8 @@ READING: Final = frozenset(["get", "list", "watch"])
 _CACHE_SECONDS: Final = 10.0
 _RULES_SECONDS: Final = 30.0
 _CONCURRENT_REVIEWS: Final = 8
-_REMEMBERED: Final = 4_000
-_NAMES: Final = 200
+_MAX_ANSWERS: Final = 4_000
+_MAX_NAMES: Final = 200
 
 
 class All:
@@ -66,8 +66,8 @@ class Visibility:
 class Access:
     """The permissions of one identity. Answers are cached for 10 seconds, lists of rules for 30.
 
-    Concurrent callers with the same question share one request, and at most 8 requests run at a time. If a request
-    fails, the client's exception is raised: no answer counts as neither allowed nor denied.
+    Concurrent callers with the same question share one request, and at most 8 requests run at a time. A failed request
+    raises the client's exception: it counts neither as allowed nor as denied.
     """
 
     def __init__(
@@ -104,13 +104,13 @@ class Access:
         if await self.may(verb, kind):
             return Visibility(ALL)
         if not kind.namespaced:
-            return Visibility(frozenset(), await self._named(kind, [""]))
+            return Visibility(frozenset(), await self._granted_by_name(kind, [""]))
         places = [one for one in among if one]  # the server rejects a rules review without a namespace
         listed = await self._namespaces_with(verb, kind, places)
-        return Visibility(listed, await self._named(kind, [one for one in places if one not in listed]))
+        return Visibility(listed, await self._granted_by_name(kind, [one for one in places if one not in listed]))
 
     async def namespaces_of(self, kind: Kind, among: Collection[str]) -> frozenset[str] | All:
-        """Returns where objects of a kind may be listed: `ALL`, or a subset of these namespaces."""
+        """Returns the namespaces in which objects of a kind may be listed: `ALL`, or a subset of these."""
         if await self.may("list", kind):
             return ALL
         return await self._namespaces_with("list", kind, among) if kind.namespaced else frozenset()
@@ -124,12 +124,12 @@ class Access:
         rules, complete = await self.rules(namespace)
         if any(_covers(rule, kind, verb) and not rule.get("resourceNames") for rule in rules):
             return True
-        # Some authorizers cannot list their rules. Ask for this access instead.
+        # Some authorizers cannot list their rules, so this asks for the single permission.
         return False if complete else await self.may(verb, kind, namespace)
 
-    async def _named(self, kind: Kind, namespaces: Iterable[str]) -> frozenset[tuple[str, str]]:
-        """Returns objects that rules name individually. Each is verified, because a rule does not say whether it comes
-        from a Role or a ClusterRole.
+    async def _granted_by_name(self, kind: Kind, namespaces: Iterable[str]) -> frozenset[tuple[str, str]]:
+        """Returns the objects that rules grant by name. Verifies each one, because a rule does not show whether it
+        comes from a Role or a ClusterRole.
         """
         wanted: list[tuple[str, str]] = []
         for namespace in namespaces:
@@ -137,7 +137,7 @@ class Access:
             for rule in rules:
                 if _covers(rule, kind, "get"):
                     wanted += [(namespace, name) for name in rule.get("resourceNames") or ()]
-        wanted = [*dict.fromkeys(wanted)][:_NAMES]
+        wanted = [*dict.fromkeys(wanted)][:_MAX_NAMES]
         answers = await asyncio.gather(*(self.may("get", kind, namespace, name) for namespace, name in wanted))
         return frozenset(one for one, allowed in zip(wanted, answers, strict=True) if allowed)
 
@@ -151,10 +151,10 @@ class Access:
 
     async def close(self) -> None:
         """Cancels pending requests. Call it before closing the client, because a late request would reopen it."""
-        while asking := [*self._pending]:
-            for asked in asking:
-                asked.cancel()
-            await asyncio.wait(asking)
+        while pending := [*self._pending]:
+            for request in pending:
+                request.cancel()
+            await asyncio.wait(pending)
 
     # Requests
 
@@ -176,14 +176,14 @@ class Access:
         now = self._clock.monotonic()
         known = self._answers.get(key)
         if known is None or known[0] <= now:
-            if len(self._answers) >= _REMEMBERED:
+            if len(self._answers) >= _MAX_ANSWERS:
                 self._answers.clear()
             # A separate task, because the first caller may be canceled while others still wait.
-            asked = asyncio.ensure_future(self._request(key, ask))
-            self._pending.add(asked)
-            asked.add_done_callback(self._pending.discard)
-            asked.add_done_callback(_retrieve_error)
-            known = self._answers[key] = (now + seconds, asked)
+            request = asyncio.ensure_future(self._request(key, ask))
+            self._pending.add(request)
+            request.add_done_callback(self._pending.discard)
+            request.add_done_callback(_retrieve_error)
+            known = self._answers[key] = (now + seconds, request)
         return await asyncio.shield(known[1])
 
     async def _request(self, key: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
@@ -197,10 +197,10 @@ class Access:
             raise
 
 
-def _retrieve_error(asked: asyncio.Future[Any]) -> None:
+def _retrieve_error(request: asyncio.Future[Any]) -> None:
     """Retrieves the exception, so that asyncio does not log it when all callers have left."""
-    if not asked.cancelled():
-        asked.exception()
+    if not request.cancelled():
+        request.exception()
 
 
 def _covers(rule: dict[str, Any], kind: Kind, verb: str) -> bool:

@@ -124,8 +124,8 @@ class Viewer:
         return await self.access.visibility(kind, among, "get")
 
     async def namespaces_of(self, kind: Kind) -> frozenset[str] | All:
-        """Returns where the viewer may list objects of a kind: `ALL` or namespaces. For a cluster-scoped kind: all or
-        none.
+        """Returns the namespaces in which the viewer may list objects of a kind: `ALL`, some, or none. For a
+        cluster-scoped kind: `ALL` or none.
         """
         among = await self._namespaces() if self._namespaces is not None else [self.client.namespace]
         return await self.access.namespaces_of(kind, among)
@@ -135,7 +135,7 @@ class Viewer:
             self.on_rejected()
 
     def __repr__(self) -> str:
-        return f"<Viewer {self.name!r}{', who may only read' if self.read_only else ''}>"
+        return f"<Viewer {self.name!r}{', read-only' if self.read_only else ''}>"
 
 
 class _ReadOnly:

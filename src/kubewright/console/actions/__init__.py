@@ -7,13 +7,13 @@ one `BulkChange` to many objects, and returns a result for each.
 from __future__ import annotations
 
 from kubewright.console.actions._actions import Action, actions_of, kubectl, scaled_to
-from kubewright.console.actions._bulk import MOST_OBJECTS, BulkChange, BulkKind, BulkResult, Target, denied, run_bulk
+from kubewright.console.actions._bulk import MAX_OBJECTS, BulkChange, BulkKind, BulkResult, Target, denied, run_bulk
 from kubewright.console.actions._terminal import MAX_INPUT_BYTES, MISSING_VERB, Terminal, may_exec
 
 __all__ = [
     "MAX_INPUT_BYTES",
+    "MAX_OBJECTS",
     "MISSING_VERB",
-    "MOST_OBJECTS",
     "Action",
     "BulkChange",
     "BulkKind",

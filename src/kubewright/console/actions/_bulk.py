@@ -17,10 +17,10 @@ from kubewright.console.forms import Writer
 from kubewright.console.kinds import Kind
 from kubewright.names import label_value_problems, qualified_name_problems
 
-__all__ = ["MOST_OBJECTS", "BulkChange", "BulkKind", "BulkResult", "Target", "denied", "run_bulk"]
+__all__ = ["MAX_OBJECTS", "BulkChange", "BulkKind", "BulkResult", "Target", "denied", "run_bulk"]
 
-MOST_OBJECTS: Final = 1_000
-"""Objects of one bulk change."""
+MAX_OBJECTS: Final = 1_000
+"""The most objects of one bulk change."""
 BulkKind: TypeAlias = Literal["delete", "labels", "annotations"]
 _AT_ONCE: Final = 8
 _NAMED_REVIEWS: Final = 100
@@ -41,7 +41,7 @@ class Target:
 
 @dataclass(frozen=True)
 class BulkChange:
-    """The change of each object: `delete`, or one label or annotation, which is removed if it has no value."""
+    """The change of each object: `delete`, or one label or annotation. Without a value, the key is removed."""
 
     what: BulkKind
     key: str = ""
@@ -49,7 +49,7 @@ class BulkChange:
 
     @property
     def verb(self) -> str:
-        """The permission that it needs."""
+        """The verb that the viewer needs."""
         return "delete" if self.what == "delete" else "patch"
 
     def problem(self) -> str:
@@ -64,7 +64,7 @@ class BulkChange:
         return found[0].split(", regex used", 1)[0].split(" (e.g. ", 1)[0] if found else ""
 
     def preview(self, target: Target) -> str:
-        """Returns what happens to an object; "" if it stays as it is."""
+        """Describes the change of an object; "" if the object stays unchanged."""
         if self.what == "delete":
             held = [str(one) for one in target.metadata.get("finalizers") or ()]
             if target.metadata.get("deletionTimestamp"):
@@ -99,7 +99,7 @@ async def denied(viewer: Viewer, kind: Kind, change: BulkChange, targets: Sequen
     places = {target.namespace for target in targets}
     allowed = {place for place in places if await viewer.may(change.verb, kind, place or None)}
     others = [target for target in targets if target.namespace not in allowed]
-    # A role may name single objects. Beyond the limit they count as denied.
+    # A role may grant single objects by name. Objects beyond the limit count as denied.
     named = {one for one in others[:_NAMED_REVIEWS] if await viewer.may(change.verb, kind, one.namespace, one.name)}
     return {target for target in others if target not in named}
 
@@ -123,4 +123,4 @@ async def run_bulk(
         progress(done)
         return BulkResult(target, error)
 
-    return await asyncio.gather(*(one(target) for target in targets[:MOST_OBJECTS]))
+    return await asyncio.gather(*(one(target) for target in targets[:MAX_OBJECTS]))

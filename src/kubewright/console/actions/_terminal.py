@@ -91,7 +91,7 @@ class Terminal:
             async with opening as session:
                 opened = True
                 self._audit("ok")
-                return await self._first(self._read(session), self._feed(session), self._watch_permission())
+                return await self._first_result(self._read(session), self._feed(session), self._watch_permission())
         except (ApiError, OSError) as error:
             if not opened:
                 self._audit(type(error).__name__)
@@ -99,7 +99,7 @@ class Terminal:
             return f"The terminal ended: {reason or error}"
 
     @staticmethod
-    async def _first(*works: Awaitable[str]) -> str:
+    async def _first_result(*works: Awaitable[str]) -> str:
         """Returns the result of the first that ends, and cancels the others."""
         tasks = [asyncio.ensure_future(work) for work in works]
         try:

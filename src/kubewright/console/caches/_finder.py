@@ -1,4 +1,4 @@
-"""`find_objects`: live objects of all kinds by words in their names, as far as a viewer may see them."""
+"""`find_objects`: searches live objects of all kinds by name. Finds only objects that the viewer may see."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from kubewright.console.kinds import Kind
 __all__ = ["MAX_SEARCHED_KINDS", "Found", "find_objects", "searched_kinds"]
 
 MAX_SEARCHED_KINDS: Final = 60
-"""Kinds that a search reads. Each costs the API server a watch for a minute."""
+"""The most kinds that a search reads. Each costs the API server a watch for a minute."""
 _CONCURRENT: Final = 8
-_WORDS: Final = 8
-_LENGTH: Final = 200
-_COMMON: Final = (
+_MAX_WORDS: Final = 8
+_MAX_LENGTH: Final = 200
+_COMMON_KINDS: Final = (
     *("core/pods", "apps/deployments", "apps/statefulsets", "apps/daemonsets", "batch/jobs", "batch/cronjobs"),
     *("core/services", "networking.k8s.io/ingresses", "core/configmaps", "core/secrets"),
     *("core/persistentvolumeclaims", "core/serviceaccounts", "core/namespaces", "core/nodes"),
 )
-_NOISE: Final = frozenset(
+_SKIPPED: Final = frozenset(
     [
         *("core/events", "events.k8s.io/events", "coordination.k8s.io/leases", "core/endpoints"),
         *("discovery.k8s.io/endpointslices", "core/componentstatuses", "apps/controllerrevisions"),
     ]
 )
-"""Kinds with many objects that are found by the objects that they belong to."""
+"""Kinds that a search skips. They have many objects, which users find through the objects that they belong to."""
 
 
 class Found(NamedTuple):
-    """The objects of one kind that a search found, the best first, and how many there are."""
+    """The best matches of one kind, best first, and the number of all its matches."""
 
     kind: Kind
     rows: Sequence[tuple[int, Row]]
@@ -47,9 +47,9 @@ def searched_kinds(kinds: Sequence[Kind]) -> tuple[list[Kind], int]:
     """Returns the kinds that a search reads, and how many others there are: custom resources first, then the common
     built-in kinds, then the others.
     """
-    by_path = {kind.path: kind for kind in kinds if kind.path not in _NOISE}
+    by_path = {kind.path: kind for kind in kinds if kind.path not in _SKIPPED}
     custom = [kind for kind in by_path.values() if kind.custom]
-    common = [by_path[path] for path in _COMMON if path in by_path and not by_path[path].custom]
+    common = [by_path[path] for path in _COMMON_KINDS if path in by_path and not by_path[path].custom]
     wanted = [*dict.fromkeys([*custom, *common, *by_path.values()])]
     return wanted[:MAX_SEARCHED_KINDS], len(wanted) - len(wanted[:MAX_SEARCHED_KINDS])
 
@@ -71,11 +71,11 @@ async def find_objects(
         cache_of: returns the cache of a kind.
         viewer: whose permissions apply.
         kinds: the kinds to read.
-        namespaces: all namespaces, to find out where the viewer may list a kind.
+        namespaces: all namespaces, to determine where the viewer may list a kind.
         query: the words.
-        most: how many rows are returned of each kind.
+        most: the most rows to return of each kind.
     """
-    words = query.lower()[:_LENGTH].split()[:_WORDS]
+    words = query.lower()[:_MAX_LENGTH].split()[:_MAX_WORDS]
     if not words:
         return
     gate = asyncio.Semaphore(_CONCURRENT)

@@ -23,6 +23,7 @@ from kubewright.console.access import Viewer, Visibility
 from kubewright.console.caches._rows import Row, Rows
 from kubewright.console.kinds import Kind
 from kubewright.console.objects import Health
+from kubewright.counts import counted
 from kubewright.observe import FailingObject
 
 __all__ = ["Batch", "CacheHealth", "ObjectCache", "Subscription"]
@@ -349,4 +350,4 @@ class ObjectCache:
         self._schedule_flush()
 
     def __repr__(self) -> str:
-        return f"<ObjectCache of {self.kind}, {len(self)} objects, {self._health.state}>"
+        return f"<ObjectCache of {self.kind}, {counted(len(self), 'object')}, {self._health.state}>"

@@ -30,9 +30,9 @@ class CacheHandle:
         self._cache: ObjectCache | None = None
 
     def __await__(self) -> Generator[Any, None, ObjectCache]:
-        return self._filled().__await__()
+        return self._open_once().__await__()
 
-    async def _filled(self) -> ObjectCache:
+    async def _open_once(self) -> ObjectCache:
         async with self as cache:
             return cache
 
@@ -82,7 +82,7 @@ class CachePool:
             if cache is None:
                 cache = await self._make(kind, lambda: self._close_later(kind))
                 cache.open()
-                if not cache.forbidden:  # not kept, so that the next call sees a permission that was granted since
+                if not cache.forbidden:  # a forbidden cache is not kept, so that the next call notices a new permission
                     self._caches[kind] = cache
             cache.redefine(kind)
             cache.acquire()

@@ -27,11 +27,11 @@ Row: TypeAlias = dict[str, Any]
 """
 
 
-class _Kept(NamedTuple):
+class _CachedRow(NamedTuple):
     resource_version: int
     failure: FailingObject | None
     rows: tuple[Row, Row]
-    """Without the error of the last reconcile, and with it."""
+    """The row without the error of the last reconcile, and with it."""
 
 
 class Rows:
@@ -40,22 +40,24 @@ class Rows:
     def __init__(self, kind: Kind, clock: Clock) -> None:
         self._kind = kind
         self._clock = clock
-        self._kept: dict[ObjectKey, _Kept] = {}
+        self._cached: dict[ObjectKey, _CachedRow] = {}
         self._failures: Mapping[ObjectKey, FailingObject] = {}
         self._overdue_at: dict[ObjectKey, datetime] = {}
         self._next_overdue: datetime | None = None
 
     def of(self, snapshot: Snapshot[Untyped], *, show_error: bool) -> Row:
         """Returns the row of an object. The error of its last reconcile is part of it only with `show_error`."""
-        known = self._kept.get(snapshot.key)
+        known = self._cached.get(snapshot.key)
         failure = self._failures.get(snapshot.key)
         if known is None or known.resource_version != snapshot.resource_version or known.failure is not failure:
-            known = self._kept[snapshot.key] = _Kept(snapshot.resource_version, failure, self._make(snapshot, failure))
+            known = self._cached[snapshot.key] = _CachedRow(
+                snapshot.resource_version, failure, self._make(snapshot, failure)
+            )
         return known.rows[show_error]
 
     def _make(self, snapshot: Snapshot[Untyped], failure: FailingObject | None) -> tuple[Row, Row]:
         obj = self._decoded(snapshot)
-        health = self._timed(snapshot.key, health_of(self._kind, obj))
+        health = self._track_overdue(snapshot.key, health_of(self._kind, obj))
         row = _row(self._kind, snapshot, obj, with_failure(health, failure, show_error=False))
         if failure is None:
             return row, row
@@ -76,8 +78,8 @@ class Rows:
             obj = {"metadata": {"name": snapshot.name}}
         return {"apiVersion": self._kind.api_version, "kind": self._kind.kind, **obj}
 
-    def _timed(self, key: ObjectKey, health: Health) -> Health:
-        """Returns the health now, and remembers when it changes by itself."""
+    def _track_overdue(self, key: ObjectKey, health: Health) -> Health:
+        """Returns the current health, and stores when the object becomes overdue."""
         shown = health.at(self._clock.now())
         if shown.overdue_at is None:
             self._overdue_at.pop(key, None)
@@ -96,7 +98,7 @@ class Rows:
         """Replaces the failed reconciles. Returns the objects whose rows may have changed."""
         before, kept = self._failures, dict(failures)
         for key, old in before.items():
-            if key in kept and _same(kept[key], old):
+            if key in kept and _is_same(kept[key], old):
                 kept[key] = old  # the identical value, so that its row is kept
         self._failures = kept
         return {key for key in before.keys() | kept.keys() if before.get(key) is not kept.get(key)}
@@ -113,17 +115,17 @@ class Rows:
         return found
 
     def drop(self, key: ObjectKey) -> None:
-        """Forgets the row of an object."""
-        self._kept.pop(key, None)
+        """Drops the row of an object."""
+        self._cached.pop(key, None)
         self._overdue_at.pop(key, None)
 
     def redefine(self, kind: Kind) -> None:
-        """Forgets all rows, because the kind has another definition."""
+        """Drops all rows, because the definition of the kind has changed."""
         self._kind = kind
-        self._kept.clear()
+        self._cached.clear()
 
 
-def _same(one: FailingObject, other: FailingObject) -> bool:
+def _is_same(one: FailingObject, other: FailingObject) -> bool:
     """Whether both describe the same reconcile. Times are computed for each report and differ by microseconds."""
     return (one.result, one.attempt, one.error) == (other.result, other.attempt, other.error)
 

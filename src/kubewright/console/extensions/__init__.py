@@ -12,8 +12,9 @@ The contract:
 
 - An extension is a value that a console gets: `attach_console(operator, extensions=[fleet])`,
   `operator.extend_console("fleet.ui:fleet")`, `kubewright ui --extension fleet.ui:fleet`. There is no registry.
-- Pages and actions act with the viewer's own credentials. `needs` names the permissions: a page shows which one the
-  viewer lacks, an action is disabled and names it. A read-only console disables actions that need a verb that writes.
+- Pages and actions act with the viewer's own credentials. `needs` names the required permissions. If the viewer
+  lacks one, the page or the disabled action names it. A read-only console disables actions that need a verb that
+  writes.
 - An exception is shown on the page or in the dialog of the action, and logged with its traceback. Other pages are not
   affected.
 - This package does not import NiceGUI. Import it inside your functions, or in a module that only the console imports.

@@ -74,7 +74,7 @@ class ExtensionPage:
         self.path = path
         """The part of the URL after the name of the page, without slashes at its ends: `shop/db-1`."""
         self.query: Mapping[str, str] = query or {}
-        """The parameters of the URL."""
+        """The query parameters of the URL."""
         self.namespace = namespace
         """The namespace that the viewer chose in the header; "" for all."""
 
@@ -167,7 +167,7 @@ class ExtensionPage:
         return f"/extensions/{self._extension}/{quote(page, safe='')}{below}{asked}"
 
     def object_address(self, obj: Object, page: str = "") -> str:
-        """Returns the URL path of an object's page; with `page`, of `edit` or `delete`."""
+        """Returns the URL path of an object's page, or of its page `edit` or `delete`."""
         return _object(type(obj), obj) + (f"/{page}" if page else "")
 
     def new_address(
@@ -177,10 +177,10 @@ class ExtensionPage:
         copy_of: Object | None = None,
         values: Mapping[str, Any] | None = None,
     ) -> str:
-        """Returns the URL path of the form for a new object, filled in as a copy of another one if given.
+        """Returns the URL path of the form for a new object. With `copy_of`, the form starts as a copy of that object.
 
-        `values` are fields that replace those of the copy, such as `{"spec": {"size": 3}}`. The user sees and can
-        change them before the object is created.
+        `values` replace fields of the copy: `{"spec": {"size": 3}}`. The user sees them and can change them before
+        creating the object.
         """
         copied = f"{copy_of.metadata.namespace or '-'}/{copy_of.metadata.name}" if copy_of is not None else ""
         given = json.dumps(values, separators=(",", ":")) if values else ""

@@ -12,6 +12,7 @@ from kubewright.api import Object
 from kubewright.arguments import check_string
 from kubewright.console.extensions._context import ActionContext, ExtensionPage
 from kubewright.console.extensions._needs import Needs, NeedsLike, needs_of, path_of
+from kubewright.counts import counted
 
 __all__ = ["Action", "Extension", "Page"]
 
@@ -79,16 +80,16 @@ class Extension:
             name: a DNS label, the last part of the URL.
             title: the title of the page, and of its link in the navigation.
             icon: a name of Material Icons.
-            needs: permissions that the page requires in the chosen namespace. A viewer who lacks one sees which one
-                instead of the page. For `list`, one namespace suffices if all namespaces are chosen.
-            navigation: whether the navigation links to the page. Pages about one object are linked from elsewhere.
+            needs: permissions that the page requires in the chosen namespace. A viewer who lacks one sees its name
+                instead of the page. If all namespaces are chosen, `list` in one of them is sufficient.
+            navigation: whether the navigation links to the page. Set it to False for pages about one object.
         """
         _check_name("the name of a page", name)
         if name in self.pages:
-            raise ValueError(f"extension {self.name} has a page {name!r} already")
+            raise ValueError(f"extension {self.name} already has a page {name!r}")
         wanted = needs_of(needs)
         if any(one.kind is None for one in wanted):
-            raise ValueError(f'the needs of page {name!r} name their kind: Needs("list", Foo)')
+            raise ValueError(f'each need of page {name!r} must name its kind, such as Needs("list", Foo)')
 
         def decorate(draw: DrawT) -> DrawT:
             _check_async("page", name, draw)
@@ -129,7 +130,7 @@ class Extension:
         _check_name("the name of an action", name)
         path = path_of(kind)
         if any(one.name == name and path_of(one.kind) == path for one in self.actions):
-            raise ValueError(f"extension {self.name} has an action {name!r} on {path} already")
+            raise ValueError(f"extension {self.name} already has an action {name!r} on {path}")
         wanted = needs_of(needs)
         if not wanted:
             raise ValueError(f"action {name!r} needs at least one permission, such as needs='patch'")
@@ -147,12 +148,12 @@ class Extension:
         return [action for action in self.actions if path_of(action.kind) == path]
 
     def __repr__(self) -> str:
-        return f"<Extension {self.name}: {len(self.pages)} pages, {len(self.actions)} actions>"
+        return f"<Extension {self.name}: {counted(len(self.pages), 'page')}, {counted(len(self.actions), 'action')}>"
 
 
 def _check_name(what: str, name: str) -> str:
     if not _NAME.fullmatch(check_string(what, name, "fleet")):
-        raise ValueError(f"{what} must be lower case letters, digits and '-', such as fleet, not {name!r}")
+        raise ValueError(f"{what} must consist of lowercase letters, digits and '-', such as fleet, not {name!r}")
     return name
 
 

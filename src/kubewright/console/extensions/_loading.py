@@ -23,7 +23,7 @@ def load_extension(target: str | Extension) -> Extension:
         return target
     module, colon, name = target.partition(":")
     if not colon or not name.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
-        raise ExtensionError(f"{target!r} is not the name of an extension: write module:name, such as fleet.ui:fleet")
+        raise ExtensionError(f"{target!r} is not the name of an extension: use module:name, such as fleet.ui:fleet")
     try:
         found = getattr(importlib.import_module(module), name, None)
     except Exception as error:  # the module is code of another project

@@ -57,7 +57,7 @@ def needs_of(given: NeedsLike) -> tuple[Needs, ...]:
 async def missing_need(
     needs: Iterable[Needs], kinds: Kinds, viewer: Viewer, own: Kind | None, namespace: str, name: str = ""
 ) -> tuple[str, Kind | None, str] | None:
-    """Returns the first permission that the viewer lacks: the verb, the kind, and what is missing as text.
+    """Returns the first permission that the viewer lacks: the verb, the kind, and a description.
 
     The kind is None if the cluster does not serve it.
     """

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from kubewright.console.forms._lines import matching_lines
 from kubewright.console.forms._yaml import write_yaml
+from kubewright.counts import counted
 
 __all__ = ["DiffLine", "diff_yaml", "normalized"]
 
@@ -73,7 +74,7 @@ def _around(lines: list[DiffLine], context: int) -> Iterator[DiffLine]:
         yield lines[at]
         last = at
     if changed and last != len(lines) - 1:
-        yield DiffLine("gap", f"{len(lines) - 1 - last} lines")
+        yield DiffLine("gap", counted(len(lines) - 1 - last, "line"))
 
 
 def _ordered(value: Any) -> Any:

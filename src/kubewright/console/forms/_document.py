@@ -1,7 +1,7 @@
 """`Document`: one object that is edited path by path.
 
-Absent, null and empty are distinct. Everything that is not edited stays as it is, including fields that the schema does
-not contain. Parents that `put` created are removed again with their last child; parents that existed before stay.
+Absent, null and empty are distinct. Everything else stays unchanged, including fields that the schema does not contain.
+Parents that `put` created are removed with their last child. Other parents stay.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Document:
             self.remove(parent)
 
     def add(self, path: Path, value: Any) -> Path:
-        """Appends a value to the list at a path, which is created if necessary. Returns the path of the new element."""
+        """Appends a value to the list at a path. Creates a missing list. Returns the path of the new element."""
         found = self.get(path)
         place = (*path, len(found) if isinstance(found, list) else 0)
         self.put(place, value)
@@ -111,5 +111,5 @@ class Document:
         return True
 
     def _forget_below(self, path: Path) -> None:
-        """Forgets created parents below a path, because their values moved or were replaced."""
+        """Forgets which parents below a path were created, because their values moved or were replaced."""
         self._made = {made for made in self._made if made[: len(path)] != path or len(made) < len(path)}

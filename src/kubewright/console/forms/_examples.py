@@ -17,8 +17,8 @@ from kubewright.console.kinds import DeclaredForm
 __all__ = ["minimal_object", "olm_examples", "schema_example"]
 
 _MAX_DEPTH: Final = 12
-_DIGITS: Final = 18
-"""Longer numbers in a choice are compared as strings."""
+_MAX_DIGITS: Final = 18
+"""The longest number in a choice that is compared as a number. Longer ones are compared as strings."""
 _FORMATS: Final = {
     "date-time": "2026-01-01T00:00:00Z",
     "date": "2026-01-01",
@@ -49,19 +49,19 @@ def minimal_object(
         if name in made or name == "status":
             continue
         if field.required or (name == "spec" and field.shape == "object"):
-            value = _value(field, 0)
+            value = _minimal_value(field, 0)
             if value is not MISSING:
                 made[name] = value
     return _with_declared(made, form, declared) if declared is not None else made
 
 
 def _with_declared(made: dict[str, Any], form: Field, declared: DeclaredForm) -> dict[str, Any]:
-    """Adds the declared values. A path that the schema does not have, or cannot have, is skipped."""
+    """Adds the declared values. Skips paths that the schema does not contain."""
     values = dict(declared.initial)
     for path in declared.newest:
         field = form.find(path)
         if field is not None and field.shape == "choice":
-            values[path] = max(field.choices, key=_age)
+            values[path] = max(field.choices, key=_choice_order)
     document = Document(made)
     for path, value in values.items():
         if form.find(path) is not None:
@@ -70,13 +70,15 @@ def _with_declared(made: dict[str, Any], form: Field, declared: DeclaredForm) ->
     return document.value
 
 
-def _age(choice: Any) -> tuple[tuple[int, int, str], ...]:
-    """Returns the sort key of a choice: numbers in it count as numbers, so "9.6" is before "17"."""
+def _choice_order(choice: Any) -> tuple[tuple[int, int, str], ...]:
+    """Returns the sort key of a choice. Compares numbers by value, so "9.6" comes before "17"."""
     parts = re.findall(r"\d+|\D+", str(choice))
-    return tuple((1, int(part), "") if part.isdecimal() and len(part) <= _DIGITS else (0, 0, part) for part in parts)
+    return tuple(
+        (1, int(part), "") if part.isdecimal() and len(part) <= _MAX_DIGITS else (0, 0, part) for part in parts
+    )
 
 
-def _value(field: Field, depth: int) -> Any:
+def _minimal_value(field: Field, depth: int) -> Any:
     schema = field.schema
     if "example" in schema:
         return copy.deepcopy(schema["example"])
@@ -88,15 +90,15 @@ def _value(field: Field, depth: int) -> Any:
         case "boolean":
             return False
         case "integer" | "number" | "int-or-string":
-            return _number(schema)
+            return _minimal_number(schema)
         case "text":
-            return _text(schema)
+            return _minimal_string(schema)
         case "list":
-            elements = [_value(field.element, depth + 1) for _ in range(min(schema.get("minItems") or 0, 3))]
+            elements = [_minimal_value(field.element, depth + 1) for _ in range(min(schema.get("minItems") or 0, 3))]
             return [one for one in elements if one is not MISSING]
         case "object":
             values = {
-                name: _value(member, depth + 1)
+                name: _minimal_value(member, depth + 1)
                 for name, member in field.members.items()
                 if member.required and member.default is MISSING
             }
@@ -105,7 +107,7 @@ def _value(field: Field, depth: int) -> Any:
             return {}
 
 
-def _number(schema: Mapping[str, Any]) -> Any:
+def _minimal_number(schema: Mapping[str, Any]) -> Any:
     low, high, factor = schema.get("minimum"), schema.get("maximum"), schema.get("multipleOf")
     if (low is None or low <= 0) and (high is None or high >= 0):
         return MISSING
@@ -119,7 +121,7 @@ def _number(schema: Mapping[str, Any]) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _text(schema: Mapping[str, Any]) -> str:
+def _minimal_string(schema: Mapping[str, Any]) -> str:
     if schema.get("format") in _FORMATS:
         return _FORMATS[schema["format"]]
     return "x" * (schema.get("minLength") or 0) if not schema.get("pattern") else ""

@@ -17,7 +17,9 @@ _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{
 
 def format_value(field: Field, value: Any) -> str:
     """Returns the string that a widget shows for a value."""
-    if isinstance(value, str) and (field.shape == "text" or (field.shape == "int-or-string" and not _is_odd(value))):
+    if isinstance(value, str) and (
+        field.shape == "text" or (field.shape == "int-or-string" and not _needs_quotes(value))
+    ):
         return value
     if isinstance(value, str) and field.shape in ("integer", "number"):
         return msgspec.json.encode(value).decode() if _reads_as_number(value) else value
@@ -42,7 +44,7 @@ def parse_value(field: Field, text: str) -> Any:
     return text
 
 
-def _is_odd(text: str) -> bool:
+def _needs_quotes(text: str) -> bool:
     """Whether the string would be parsed as another type, so that it must be shown in quotes."""
     return _reads_as_number(text) or text.strip().startswith('"') or text != text.strip()
 

@@ -51,7 +51,7 @@ class Writer:
 
     async def create(self, value: dict[str, Any], *, dry_run: bool = False) -> WriteResult:
         """Creates an object. Raises `AlreadyExists` if the name is taken."""
-        client, warnings = self._listening()
+        client, warnings = self._collecting_warnings()
         about = value.get("metadata") or {}
         name = str(about.get("name") or about.get("generateName") or "")
         with self._recorded("create", about.get("namespace"), name, changed_fields({}, value), dry_run=dry_run):
@@ -59,8 +59,8 @@ class Writer:
         return WriteResult(to_dict(made), warnings)
 
     async def change(self, before: dict[str, Any], after: dict[str, Any], *, dry_run: bool = False) -> WriteResult:
-        """Changes an object from the state that was read to the wanted one. Raises `Conflict` if it changed since."""
-        client, warnings = self._listening()
+        """Changes an object from the state that was read. Raises `Conflict` if the object has changed since."""
+        client, warnings = self._collecting_warnings()
         obj, wanted = decode(self._resource, encode(before)), from_dict(self._resource, after)
         obj.content = wanted.content
         for part in _WRITABLE:
@@ -74,7 +74,7 @@ class Writer:
         self, name: str, namespace: str | None, uid: str, propagation: Propagation, *, dry_run: bool = False
     ) -> WriteResult:
         """Deletes the object with this UID, and no other object with the same name."""
-        client, warnings = self._listening()
+        client, warnings = self._collecting_warnings()
         with self._recorded("delete", namespace, name, [], dry_run=dry_run):
             kept = await client.delete(
                 self._resource, name, namespace, uid=uid, propagation=propagation, dry_run=dry_run
@@ -86,7 +86,7 @@ class Writer:
     ) -> None:
         """Sends a merge patch to the object with this UID, and to no other object with the same name.
 
-        A subresource has its own metadata, so there the UID is not part of the patch.
+        Does not add the UID to a patch of a subresource, which has its own metadata.
         """
         guarded = patch if subresource else {**patch, "metadata": {**patch.get("metadata", {}), "uid": uid}}
         with self._recorded("update", namespace, name, changed_fields({}, patch), dry_run=False):
@@ -108,13 +108,13 @@ class Writer:
             if self._record is not None and not dry_run:
                 self._record(verb, namespace, name, fields, outcome)
 
-    def _listening(self) -> tuple[Client, list[str]]:
+    def _collecting_warnings(self) -> tuple[Client, list[str]]:
         """Returns a client for one write, and the list that collects the server's warnings."""
         warnings: list[str] = []
-        return self._client.through(lambda transport: _Listening(transport, warnings)), warnings
+        return self._client.through(lambda transport: _WarningCollector(transport, warnings)), warnings
 
 
-class _Listening:
+class _WarningCollector:
     """A transport that collects the server's warnings."""
 
     def __init__(self, transport: Transport, warnings: list[str]) -> None:

@@ -28,7 +28,7 @@ class Column:
     format: str = ""
     description: str = ""
     priority: int = 0
-    """0 is always shown; a greater value only in wide lists."""
+    """0: always shown. Greater values: shown only in wide lists."""
 
     @property
     def wide(self) -> bool:

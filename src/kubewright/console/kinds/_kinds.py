@@ -160,7 +160,7 @@ def _defined(definition: Mapping[str, Any], verbs: Mapping[tuple[str, str], froz
     established = any(one.get("type") == "Established" and one.get("status") == "True" for one in conditions)
     if version is None or not established:
         return None
-    # The accepted names count: the requested plural may belong to another definition.
+    # Uses the accepted names, because the requested plural may belong to another definition.
     names = (definition.get("status") or {}).get("acceptedNames") or spec["names"]
     about = next(one for one in spec["versions"] if one["name"] == version)
     group, namespaced = spec["group"], spec["scope"] == "Namespaced"

@@ -121,16 +121,16 @@ def manifest_files(
     """Returns all files.
 
     Args:
-        image: the container image, with a digest if it is to be pinned. Default: `kubewright-console` with this
+        image: the container image, with a digest to pin it. Default: `kubewright-console` with this
             release as its tag.
-        base_image: the image that the Dockerfile starts from, with a digest if it is to be pinned.
+        base_image: the image that the Dockerfile starts from, with a digest to pin it.
         kinds: the only kinds to show, as `example.com/foos`, `core/pods`, or `example.com/*` for a group. Default: the
             built-in kinds, and custom resources that the ClusterRole `view` or `groups` let the console read.
         groups: API groups of custom resources that the console may read, as `example.com`.
         secrets: whether the console may read Secrets, and everything else in the cluster unless `kinds` are named.
         certificates: where the TLS certificate comes from: `self-signed` (made when the console starts),
             `cert-manager`, `secret` (you create the Secret `kubewright-console-tls`), or `none` for plain HTTP.
-        read_only: whether the console refuses every write.
+        read_only: whether the console rejects every write.
         extensions: pages and actions to add, as `fleet.ui:fleet`. The image must contain their modules.
         oidc: the OpenID Connect provider with which users sign in. Of its files, only the keys in the Secret
             `kubewright-console-oidc` are named; you create that Secret.

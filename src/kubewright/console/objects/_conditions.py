@@ -55,7 +55,7 @@ class Transition(NamedTuple):
 def conditions_of(obj: Mapping[str, Any]) -> list[Condition]:
     """Returns the conditions of an object, in their order, at most 50. Malformed ones are omitted."""
     found: dict[str, Condition] = {}
-    for one in _listed(obj):
+    for one in _conditions_in(obj):
         if isinstance(one, dict) and isinstance(one.get("type"), str) and len(found) < _CONDITIONS:
             generation = one.get("observedGeneration")
             found[one["type"]] = Condition(
@@ -70,16 +70,16 @@ def conditions_of(obj: Mapping[str, Any]) -> list[Condition]:
 
 
 def problems_first(conditions: Iterable[Condition]) -> list[Condition]:
-    """Returns the conditions that are a problem, unknown ones, and the others; each in their order."""
+    """Returns the conditions: problems first, then unknown ones, then the others. Keeps the order within each group."""
     return sorted(conditions, key=lambda one: one.concern)
 
 
 def count_conditions(obj: Mapping[str, Any]) -> int:
     """Returns how many conditions the object has, including omitted ones."""
-    return len(_listed(obj))
+    return len(_conditions_in(obj))
 
 
-def _listed(obj: Mapping[str, Any]) -> list[Any]:
+def _conditions_in(obj: Mapping[str, Any]) -> list[Any]:
     return as_list(as_map(obj.get("status")).get("conditions"))
 
 
@@ -95,7 +95,7 @@ class ConditionHistory:
         """Records the current state of an object. The first call for an object records no transition."""
         now = {one.type: one for one in conditions_of(obj)}
         before = self._last.pop(uid, None)
-        self._last[uid] = now  # at the end: the order of the dict is the order of use
+        self._last[uid] = now  # moves it to the end: the dict is ordered by use
         if before is not None:
             for name in dict.fromkeys((*before, *now)):
                 self._compare(uid, before.get(name), now.get(name))

@@ -18,7 +18,7 @@ __all__ = ["EVENT_PATHS", "EventIndex", "EventLine", "EventSubject", "event_line
 EVENT_PATHS: Final = ("core/events", "events.k8s.io/events")
 """The paths of both event APIs, which return the same events."""
 
-_LINES_AT_MOST: Final = 500
+_MAX_LINES: Final = 500
 
 
 class EventSubject(NamedTuple):
@@ -76,7 +76,7 @@ def event_lines(events: Iterable[Mapping[str, Any]]) -> list[EventLine]:
         same = (line.about, line.type, line.reason, line.message, line.source)
         known = lines.get(same)
         lines[same] = line if known is None else _combined(known, line)
-    return sorted(lines.values(), key=_newest_first)[:_LINES_AT_MOST]
+    return sorted(lines.values(), key=_newest_first)[:_MAX_LINES]
 
 
 def _newest_first(line: EventLine) -> tuple[float, EventSubject, str, str]:

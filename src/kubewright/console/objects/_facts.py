@@ -1,7 +1,7 @@
 """The fields of an object that its page shows: `facts_of`.
 
-The operator decides how: printer columns give names and come first, the sections and labels of its form group fields,
-the schema adds descriptions. Everything is bounded, because objects are untrusted input.
+The operator determines the layout. Printer columns provide names and come first, the sections and labels of the form
+group fields, and the schema adds descriptions. Everything is bounded, because objects are untrusted input.
 """
 
 from __future__ import annotations

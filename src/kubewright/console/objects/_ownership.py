@@ -17,9 +17,9 @@ from kubewright.observe import KindName
 
 __all__ = ["Node", "Tree", "child_kinds", "owned_tree", "with_dependents"]
 
-_NODES_AT_MOST: Final = 500
-_DEPTH_AT_MOST: Final = 12
-_OTHERS_AT_MOST: Final = 40
+_MAX_NODES: Final = 500
+_MAX_DEPTH: Final = 12
+_MAX_OTHERS: Final = 40
 
 _BELOW: Final[Mapping[str, tuple[str, ...]]] = {
     "apps/deployments": ("apps/replicasets",),
@@ -99,7 +99,7 @@ def child_kinds(kind: Kind, every: Sequence[Kind], owned: Iterable[KindName]) ->
         wanted = [*_BELOW[kind.path]]
     else:
         others = sorted((one for one in every if one.custom and one != kind), key=lambda one: one.group != kind.group)
-        wanted = [*_USUAL, *(one.path for one in others[:_OTHERS_AT_MOST])]
+        wanted = [*_USUAL, *(one.path for one in others[:_MAX_OTHERS])]
     return [by_path[path] for path in with_dependents(wanted) if path in by_path]
 
 
@@ -131,7 +131,7 @@ def owned_tree(
                     continue
                 if not allowed(cache.kind, snapshot.key):
                     continue
-                if len(seen) > _NODES_AT_MOST or depth > _DEPTH_AT_MOST:
+                if len(seen) > _MAX_NODES or depth > _MAX_DEPTH:
                     truncated = True
                     return tuple(found)
                 seen.add(snapshot.uid)

@@ -1,7 +1,7 @@
 """The reconcile timeline: what an operator reports about an object, as text.
 
-A write is shown as a YAML diff if its values are available and visible to the viewer. Otherwise the paths of the
-changed fields are shown, as long as the operator remembers them.
+A write is shown as a YAML diff if its values are available and visible to the viewer. Otherwise the timeline shows the
+paths of the changed fields, while the operator still stores them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import msgspec
 from kubewright.console.forms import DiffLine, diff_yaml
 from kubewright.console.objects.states import State
 from kubewright.console.operators import BeforeAfter, ObjectInspection
+from kubewright.counts import counted
 from kubewright.durations import format_duration
 from kubewright.observe import FieldChange, QueueState, ReconcileRecord, WriteRecord
 
@@ -34,7 +35,7 @@ __all__ = [
     "until",
 ]
 
-_LINES_AT_MOST: Final = 200
+_MAX_LINES: Final = 200
 
 RESULT_STATES: Final = {
     "success": State.READY,
@@ -43,7 +44,7 @@ RESULT_STATES: Final = {
     "error": State.FAILING,
     "terminal_error": State.FAILING,
 }
-"""The state that each result of a reconcile is shown as."""
+"""The displayed state of each reconcile result."""
 
 _WORDS: Final = {
     "success": "succeeded",
@@ -110,7 +111,7 @@ class ReconcileEntry:
 
 
 def reconcile_entries(inspected: ObjectInspection, may_show: Callable[[WriteRecord], bool]) -> list[ReconcileEntry]:
-    """Returns the remembered reconciles, newest first. `may_show` decides which writes show values."""
+    """Returns the stored reconciles, newest first. `may_show` decides which writes show values."""
     return [
         ReconcileEntry(
             record=record,
@@ -151,11 +152,11 @@ def _write_entry(
 
 @lru_cache(maxsize=32)
 def _lines(before: bytes | None, after: bytes) -> tuple[DiffLine, ...]:
-    # Cached, because an open page asks for the same diffs repeatedly.
+    # Cached, because an open page requests the same diffs repeatedly.
     old, new = None if before is None else _decoded(before), _decoded(after)
     found = diff_yaml(old, new, new)
-    if len(found) > _LINES_AT_MOST:
-        found = [*found[:_LINES_AT_MOST], DiffLine("gap", f"{len(found) - _LINES_AT_MOST} lines")]
+    if len(found) > _MAX_LINES:
+        found = [*found[:_MAX_LINES], DiffLine("gap", counted(len(found) - _MAX_LINES, "line"))]
     return tuple(found)
 
 
@@ -172,7 +173,7 @@ def resource_of(write: WriteRecord) -> str:
 
 def queue_text(queue: QueueState, now: datetime) -> tuple[State, str]:
     """Describes the object's state in its controller's queue."""
-    retries = f", after {_counted(queue.retries, 'retry', 'retries')}" if queue.retries else ""
+    retries = f", after {counted(queue.retries, 'retry', 'retries')}" if queue.retries else ""
     if queue.state == "running":
         again = ", and queued again" if queue.runs_again else ""
         return State.PROGRESSING, f"reconciling, started {ago(queue.since, now)}{again}{retries}"
@@ -190,10 +191,6 @@ def queue_id(queue: QueueState) -> tuple[object, ...]:
     """Returns what identifies a queue state for comparison, with times rounded to seconds."""
     times = (None if at is None else round(at.timestamp()) for at in (queue.since, queue.ready_at, queue.resync_at))
     return (queue.state, queue.retries, queue.runs_again, queue.trigger, queue.cause, *times)
-
-
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
 
 
 def ago(at: datetime | None, now: datetime) -> str:

@@ -1,7 +1,7 @@
 """ID tokens: JSON Web Tokens that a provider has signed with RS256 or ES256.
 
 A token is untrusted input until every check has passed. The algorithm comes from a fixed list, never from the token
-alone: `none` and algorithms with a shared secret are rejected before a key is looked at.
+alone: `none` and algorithms with a shared secret are rejected before any key is used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Expected", "IDToken", "InvalidIDToken", "SigningKeys", "UnknownKey",
 
 _MAX_TOKEN_LENGTH: Final = 16_384
 _LEEWAY_SECONDS: Final = 30.0
-_MOST_KEYS: Final = 100
+_MAX_KEYS: Final = 100
 _RSA_BITS: Final = range(2_048, 8_193)  # longer keys take too long to verify
 _RSA_EXPONENT: Final = 65_537
 _P256_BYTES: Final = 32
@@ -31,7 +31,7 @@ _KEY_TYPES: Final = {"RS256": "RSA", "ES256": "EC"}
 
 
 class InvalidIDToken(Exception):
-    """The token is invalid. The message says why and contains nothing of the token."""
+    """The token is invalid. The message contains the reason and no part of the token."""
 
 
 class UnknownKey(InvalidIDToken):
@@ -100,7 +100,7 @@ class SigningKeys:
     def parse(cls, content: bytes) -> SigningKeys:
         """Reads a key set. Raises `ValueError` if it is not one."""
         try:
-            found = msgspec.json.decode(content, type=_KeySet).keys[:_MOST_KEYS]
+            found = msgspec.json.decode(content, type=_KeySet).keys[:_MAX_KEYS]
         except (msgspec.MsgspecError, RecursionError) as error:
             raise ValueError(f"the key set is invalid: {error}") from None
         return cls([*_readable(found)])

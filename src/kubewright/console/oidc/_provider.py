@@ -152,7 +152,7 @@ class Provider:
             config = replace(
                 config,
                 credentials=credentials or Credentials(),
-                disable_compression=True,  # so that the limit of the size also limits the memory
+                disable_compression=True,  # so that the size limit also bounds memory
                 max_response_bytes=_BYTES,
             )
             async with (
@@ -168,7 +168,7 @@ class Provider:
         except ApiError as error:
             if method == "POST" and 400 <= error.code < 500 and error.code not in (401, 429):
                 raise SignInError(f"{self._settings.shown} refused the sign-in. Sign in again.") from None
-            reason = f"it answers {error.code}" if error.code else error.status.message
+            reason = f"it returned {error.code}" if error.code else error.status.message
             raise self._unavailable(reason) from None
 
     def _check(self, document: Document) -> None:

@@ -20,7 +20,7 @@ __all__ = ["WatchedOperator"]
 logger = logging.getLogger("kubewright.console")
 
 _MAX_SAMPLES: Final = 300
-_CONTROLLERS_AT_MOST: Final = 200
+_MAX_CONTROLLERS: Final = 200
 
 
 class WatchedOperator:
@@ -88,7 +88,7 @@ class WatchedOperator:
                 self._samples.clear()  # a restart, which resets the counters
             self.report, self.unavailable_since, self.problem, self.failing = found, None, "", failing
             self.last_seen = self._clock.now()
-            for controller in found.controllers[:_CONTROLLERS_AT_MOST]:
+            for controller in found.controllers[:_MAX_CONTROLLERS]:
                 kept = self._samples.setdefault(controller.name, deque(maxlen=_MAX_SAMPLES))
                 kept.append(sample(found, controller))
         for listener in tuple(self._listeners):

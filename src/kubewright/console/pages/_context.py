@@ -25,8 +25,8 @@ __all__ = ["PageContext"]
 
 NAMESPACE_COOKIE: Final = "kubewright-namespace"
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_LAST_SECONDS: Final = 2.0
-_PATIENCE_SECONDS: Final = 1.0
+_RELOAD_SECONDS: Final = 2.0
+_SPINNER_DELAY_SECONDS: Final = 1.0
 _CONNECT_SECONDS: Final = 60.0
 
 
@@ -38,10 +38,10 @@ class PageContext:
     viewer: Viewer
     session: Session
     browser: nicegui.Client = field(default_factory=lambda: ui.context.client, repr=False)
-    """NiceGUI's client of the page. Stored here, because tasks of a page have no NiceGUI context."""
+    """NiceGUI's client of the page. It is stored because the page's tasks have no NiceGUI context."""
 
     def on_close(self, callback: Callable[[], Any]) -> None:
-        """Calls back once when the browser has left for good, not when it briefly loses its connection."""
+        """Calls back once when the browser has left the page. A brief loss of its connection does not count."""
         self.browser.on_delete(callback)
 
     def set_status(self, status: int) -> None:
@@ -70,7 +70,7 @@ class PageContext:
         def end() -> None:
             self.browser.run_javascript("location.reload()")  # redirects to the sign-in page
             # Delayed, so that the browser receives the message.
-            asyncio.get_running_loop().call_later(_LAST_SECONDS, delete_page, self.browser)
+            asyncio.get_running_loop().call_later(_RELOAD_SECONDS, delete_page, self.browser)
 
         self.on_session_end(end)
 
@@ -109,7 +109,7 @@ class PageContext:
             ui.spinner()
 
         async def deliver() -> None:
-            await asyncio.sleep(_PATIENCE_SECONDS)
+            await asyncio.sleep(_SPINNER_DELAY_SECONDS)
             # NiceGUI delivers a page that waits for its browser. The rest follows through the socket.
             with suppress(ClientConnectionTimeout):
                 await self.browser.connected(timeout=_CONNECT_SECONDS)

@@ -7,11 +7,11 @@ from kubewright.console.pages._page import page
 from kubewright.console.pages._problems import Problem, draw
 from kubewright.console.pages.layout import frame
 
-__all__ = ["lost"]
+__all__ = ["not_found"]
 
 
 @page("/{rest:path}")
-async def lost(ctx: PageContext, rest: str) -> None:
+async def not_found(ctx: PageContext, rest: str) -> None:
     """Shows that the page does not exist."""
     ctx.set_status(404)
     with frame(ctx, "Not found"):

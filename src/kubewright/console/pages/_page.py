@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from kubewright.console._scope import BACKEND, SESSION
 from kubewright.console.pages._context import PageContext
-from kubewright.console.pages.layout import failed
+from kubewright.console.pages.layout import draw_error_page
 
 __all__ = ["page"]
 
@@ -45,7 +45,7 @@ def page(
             try:
                 await function(ctx, **parameters)
             except Exception as error:
-                failed(ctx, error)
+                draw_error_page(ctx, error)
             return None
 
         build.__signature__ = signature.replace(parameters=[request, *others])  # type: ignore[attr-defined]

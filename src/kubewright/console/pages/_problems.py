@@ -1,4 +1,4 @@
-"""Problems: what is shown instead of a page, with the fix."""
+"""Problems that the console shows instead of a page, with the fix."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Problem:
     text: str
     commands: Sequence[str] = ()
     links: Sequence[tuple[str, str]] = ()
-    """Texts and paths of links to alternatives."""
-    passes: bool = False
-    """Whether the problem may be temporary: the page then reloads by itself."""
+    """Titles and paths of links to alternatives."""
+    is_temporary: bool = False
+    """Whether the problem may be temporary. If so, the page reloads by itself."""
 
 
 class KindNotFound(LookupError):
@@ -68,7 +68,7 @@ def similar_kinds(path: str, kinds: Sequence[Kind]) -> list[Kind]:
 
 
 def problem_of(error: BaseException) -> Problem:
-    """Returns the problem that an exception means for the viewer."""
+    """Returns the problem to show for an exception."""
     if isinstance(error, KindNotFound):
         return Problem(
             "search_off",
@@ -120,7 +120,7 @@ def problem_of(error: BaseException) -> Problem:
             "The API server does not answer",
             f"{error}\nThis page opens when the API server answers again.",
             ["kubectl get --raw /readyz"],
-            passes=True,
+            is_temporary=True,
         )
     if isinstance(error, NotFound):
         return Problem("search_off", "Not found", f"{error.status.message or error}")
@@ -150,7 +150,7 @@ def draw(problem: Problem | BaseException) -> None:
         for line in shown.commands:
             command(line)
         link("All kinds", "/")
-    if shown.passes:
+    if shown.is_temporary:
         served = ui.context.client.request.scope.get(BACKEND)
 
         def retry() -> None:

@@ -21,7 +21,7 @@ _ASSET: Final = re.compile(rf"/_nicegui/{re.escape(nicegui.__version__)}/(?:stat
 _FOREVER: Final = "public, max-age=31536000, immutable"
 _COMPRESSED: Final = ("text/javascript", "application/javascript", "text/css")
 _MAX_ASSETS: Final = 100
-_AT_MOST_BYTES: Final = 8_000_000
+_MAX_CACHED_BYTES: Final = 8_000_000
 
 
 class _Asset(NamedTuple):
@@ -39,7 +39,7 @@ class AssetMiddleware:
     def __init__(self, application: ASGIApp) -> None:
         self._application = application
         self._known: LRUMemory[str, _Asset] = LRUMemory(
-            _MAX_ASSETS, max_weight=_AT_MOST_BYTES, weigh=lambda asset: len(asset.body)
+            _MAX_ASSETS, max_weight=_MAX_CACHED_BYTES, weigh=lambda asset: len(asset.body)
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -86,9 +86,9 @@ async def _answer(asset: _Asset, send: Send) -> None:
 
 
 class _Response:
-    """A response of NiceGUI: passed on, or kept if it can be compressed.
+    """A response of NiceGUI. Passes it on, or keeps it if it can be compressed.
 
-    NiceGUI ends a response as if it were complete when the browser has left, so its length decides whether it is.
+    If the browser disconnects early, NiceGUI ends the response as if it were complete. Only the length shows that.
     """
 
     def __init__(self, send: Send, *, keep: bool) -> None:

@@ -65,7 +65,9 @@ class AuthenticationMiddleware:
         self._concurrency = asyncio.Semaphore(_CONCURRENT_REVIEWS)
         self._in_progress: Counter[str] = Counter()
         self._builds = PageBuilds()
-        self._oidc = None if console.oidc is None else OIDCEndpoints(console, console.oidc, self._viewer, self._failed)
+        self._oidc = (
+            None if console.oidc is None else OIDCEndpoints(console, console.oidc, self._viewer, self._count_failure)
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request on, or answers it."""
@@ -177,7 +179,7 @@ class AuthenticationMiddleware:
             return known
         key = digest_of(token)
         pending = self._pending.get(key)
-        if pending is None:  # a page requests many files concurrently: one review is enough
+        if pending is None:  # a page requests many files at once, and one review is sufficient
             pending = self._pending[key] = asyncio.ensure_future(self._start_session(token, address))
             pending.add_done_callback(lambda ended: self._on_verified(key, ended))
         return await asyncio.shield(pending)
@@ -196,17 +198,17 @@ class AuthenticationMiddleware:
         """Verifies a token with the API server, unless too many sign-ins from the address have failed."""
         self._check_throttle(address)
         async with self._concurrency:
-            self._check_throttle(address)  # others from this address may have failed while this one waited
+            self._check_throttle(address)  # other sign-ins from this address may have failed while this one waited
             try:
                 return await verify()
             except SignInUnavailable:
                 raise
             except SignInError as error:
-                self._failed(address)
+                self._count_failure(address)
                 logger.warning("sign-in from %s failed: %s", address or "an unknown address", error)
                 raise
 
-    def _failed(self, address: str) -> None:
+    def _count_failure(self, address: str) -> None:
         self._console.sign_ins.failed(address)
         self._console.audit.sign_in_failed(address)
 

@@ -19,7 +19,7 @@ __all__ = ["OIDC_CALLBACK", "OIDC_START", "OIDCEndpoints", "refresh_page"]
 
 OIDC_START: Final = "/sign-in/oidc"
 OIDC_CALLBACK: Final = "/sign-in/oidc/callback"
-_MOST_PARAMETERS: Final = 20
+_MAX_PARAMETERS: Final = 20
 
 Throttle = Callable[[Callable[[], Awaitable[Viewer]], str], Awaitable[Viewer]]
 """Calls a function that verifies a token, unless too many sign-ins from an address have failed."""
@@ -48,7 +48,7 @@ class OIDCEndpoints:
     async def complete(self, request: Request) -> Response:
         """Exchanges the code of the provider for a session."""
         address = request.scope.get(CLIENT_ADDRESS, "")
-        parameters = request.query_params.multi_items()[:_MOST_PARAMETERS]
+        parameters = request.query_params.multi_items()[:_MAX_PARAMETERS]
         if len({name for name, _ in parameters}) != len(parameters):
             raise SignInError("The response of the provider is ambiguous. Sign in again.")
         try:

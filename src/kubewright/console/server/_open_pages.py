@@ -1,7 +1,7 @@
 """Open pages: who owns each, how many a viewer may have, and which socket may send to which page.
 
 A page is a connection and memory in this process (NiceGUI's `Client`) from its request until the browser has left.
-NiceGUI accepts a WebSocket message for any page whose ID the message contains, so this module checks the owner first.
+NiceGUI accepts a WebSocket message for any page whose ID the message contains. This module therefore checks the owner.
 """
 
 from __future__ import annotations

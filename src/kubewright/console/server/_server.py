@@ -38,7 +38,7 @@ __all__ = ["serve"]
 logger = logging.getLogger("kubewright.console")
 
 _ICON: Final = Path(nicegui.__file__).parent / "static" / "favicon.ico"
-_BACKLOG: Final = 1024  # with fewer, clients of a burst wait seconds until they retransmit
+_BACKLOG: Final = 1024  # with less, clients in a burst wait seconds before they retransmit
 _SWEEP_SECONDS: Final = 5.0
 _LAST_SECONDS: Final = 2
 _RENEW_SECONDS: Final = 60.0
@@ -69,7 +69,7 @@ def _application() -> FastAPI:
         show_welcome_message=False,
         gzip_middleware_factory=None,
         tailwind=False,  # a sixth of a page's cost in the browser, for the few rules in base.css
-        # A slow browser is not gone: the default of three seconds lost what users had typed.
+        # A slow browser has not disconnected. With the default of three seconds, users lost their input.
         reconnect_timeout=15.0,
     )
     guard_socket_events()
@@ -98,13 +98,14 @@ async def serve(
         CompressionMiddleware(guard),
         log_config=None,
         log_level="warning",
-        access_log=False,  # paths contain names of objects
+        access_log=False,  # paths contain object names
         loop="none",
         lifespan="on",
         proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=_LAST_SECONDS,
         timeout_keep_alive=int(limits.idle_seconds),
+        ws="websockets-sansio",  # "auto" is a deprecated implementation in releases of uvicorn before 0.50
         ws_max_size=limits.body_bytes,
         ws_max_queue=4,
         ssl_certfile=certificate,

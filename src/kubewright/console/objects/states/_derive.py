@@ -37,6 +37,7 @@ from kubewright.console.objects.states._words import (
     SUSPENDED_REASON,
     phase_of,
 )
+from kubewright.counts import counted
 from kubewright.pausing import PAUSED, PAUSED_BY_ANNOTATION, pause_of
 
 __all__ = ["health_of", "state_of"]
@@ -63,7 +64,7 @@ def state_of(obj: Mapping[str, Any], declared: DeclaredStates | None = None) -> 
     if pause:
         return Health(State.SUSPENDED, pause)
     status = obj.get("status")
-    if _behind(metadata, as_map(status)):
+    if _is_outdated(metadata, as_map(status)):
         return Health(State.PROGRESSING, "the latest change has not been observed yet")
     if declared is not None and (health := _of_declaration(obj, declared)) is not None:
         return health
@@ -87,7 +88,7 @@ def state_of(obj: Mapping[str, Any], declared: DeclaredStates | None = None) -> 
 
 
 def _pause_in(obj: Mapping[str, Any]) -> str:
-    """Returns what pauses an object: the annotation, or the condition that its operator has set; empty if nothing."""
+    """Returns the annotation or condition that pauses an object; "" if the object is not paused."""
     annotations = as_map(as_map(obj.get("metadata")).get("annotations"))
     if pause := pause_of({name: value for name, value in annotations.items() if isinstance(value, str)}):
         return pause
@@ -184,11 +185,11 @@ def _of_replicas(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Health |
     if have is None:
         return None
     if wanted is None:
-        return Health(State.READY, f"{have} replicas") if have else None
-    return _counted(have, wanted)
+        return Health(State.READY, counted(have, "replica")) if have else None
+    return _of_count(have, wanted)
 
 
-def _counted(have: int, wanted: int) -> Health:
+def _of_count(have: int, wanted: int) -> Health:
     return Health(State.READY if have >= wanted else State.PROGRESSING, f"{have} of {wanted} replicas")
 
 
@@ -208,7 +209,7 @@ def _replicated(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Health:
     updated = as_int(status.get("updatedReplicas"))
     if updated is not None and updated < min(wanted, ready):
         return Health(State.PROGRESSING, f"{updated} of {wanted} replicas updated")
-    health, available = _counted(ready, wanted), conditions.get("Available")
+    health, available = _of_count(ready, wanted), conditions.get("Available")
     if health.state is State.PROGRESSING and available is not None and _is(available, "False"):
         return health._replace(overdue_at=_overdue(available), message=as_text(available.get("message")))
     return health
@@ -270,7 +271,7 @@ def _group_kind(obj: Mapping[str, Any]) -> tuple[str, str]:
     return (group if slash else "", as_text(obj.get("kind")))
 
 
-def _behind(metadata: Mapping[str, Any], status: Mapping[str, Any]) -> bool:
+def _is_outdated(metadata: Mapping[str, Any], status: Mapping[str, Any]) -> bool:
     generation, observed = as_int(metadata.get("generation")), as_int(status.get("observedGeneration"))
     return generation is not None and observed is not None and observed < generation
 

@@ -31,35 +31,35 @@ from kubewright.redaction import COPIES_OF_OBJECTS
 
 __all__ = ["ChangePage", "editable"]
 
-_HEAD: Final = ("apiVersion", "kind", "metadata")
-_SERVERS: Final = frozenset(
+_HEADER_FIELDS: Final = ("apiVersion", "kind", "metadata")
+_SERVER_METADATA: Final = frozenset(
     [
         *("managedFields", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink"),
         *("deletionTimestamp", "deletionGracePeriodSeconds"),
     ]
 )
-_MOST_PLACES: Final = 10
+_MAX_SHOWN_PATHS: Final = 10
 
 
 def editable(obj: dict[str, Any], kind: Kind) -> dict[str, Any]:
     """Returns the parts of an object that users change: without server-managed metadata, the status, and annotations
     that only contain a copy of the object.
     """
-    metadata = {name: value for name, value in (obj.get("metadata") or {}).items() if name not in _SERVERS}
+    metadata = {name: value for name, value in (obj.get("metadata") or {}).items() if name not in _SERVER_METADATA}
     if (annotations := metadata.get("annotations")) and isinstance(annotations, dict):
         metadata["annotations"] = {name: text for name, text in annotations.items() if name not in COPIES_OF_OBJECTS}
         if not metadata["annotations"]:
             del metadata["annotations"]
-    rest = {name: value for name, value in obj.items() if name not in _HEAD}
+    rest = {name: value for name, value in obj.items() if name not in _HEADER_FIELDS}
     if kind.has_status:
         rest.pop("status", None)
     return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, **rest}
 
 
-def _whole(current: dict[str, Any], wanted: dict[str, Any], kind: Kind) -> dict[str, Any]:
-    """Returns the wanted object, completed with the parts of the current one that the form does not show."""
+def _with_hidden_parts(current: dict[str, Any], wanted: dict[str, Any], kind: Kind) -> dict[str, Any]:
+    """Returns the wanted object with the parts of the current one that the form does not show."""
     about = current.get("metadata") or {}
-    kept = {name: value for name, value in about.items() if name in _SERVERS}
+    kept = {name: value for name, value in about.items() if name in _SERVER_METADATA}
     metadata = wanted.get("metadata")
     whole = {**wanted, "metadata": {**(metadata if isinstance(metadata, dict) else {}), **kept}}
     copies = {name: text for name, text in (about.get("annotations") or {}).items() if name in COPIES_OF_OBJECTS}
@@ -116,7 +116,7 @@ class ChangePage(EditPage):
         elif not await viewer.may("patch", kind, self.namespace or None, self.name):
             place = f" in namespace {self.namespace}" if self.namespace else ""
             reason = f"You may not change {kind.plural}{place}: you need the verb “patch”."
-        self.forbid(reason)
+        self.set_disabled_reason(reason)
 
     # Concurrent changes
 
@@ -125,40 +125,42 @@ class ChangePage(EditPage):
         try:
             cache = await self.ctx.backend.open_cache(self.kind)
         except (ApiError, OSError):
-            return  # unknown whether the console may read this kind; the review detects concurrent changes
+            return  # the console may lack the permission; the review also detects concurrent changes
         self.ctx.on_close(cache.release)
 
         def on_batch(batch: Batch) -> None:
             key = (self.namespace, self.name)
             if key in batch.gone:
-                self._show_news("This object was deleted while you were editing it", [], mergeable=False)
+                self._show_concurrent_change("This object was deleted while you were editing it", [], mergeable=False)
             elif key in batch.changed and (raw := cache.get(self.namespace, self.name)) is not None:
                 theirs = editable(msgspec.json.decode(raw), self.kind)
-                if paths := self._differs(self.base, theirs):
-                    places = [format_path(path) for path in paths[:_MOST_PLACES]]
-                    self._show_news("This object was changed while you were editing it", places, mergeable=True)
+                if paths := self._changed_paths(self.base, theirs):
+                    shown_paths = [format_path(path) for path in paths[:_MAX_SHOWN_PATHS]]
+                    self._show_concurrent_change(
+                        "This object was changed while you were editing it", shown_paths, mergeable=True
+                    )
 
         self.ctx.on_close(cache.subscribe(on_batch).close)
 
-    def _show_news(self, title: str, places: list[str], *, mergeable: bool) -> None:
-        self.news.clear()
-        with self.news, notice(title, places, "kw-warn").props("data-testid=news"):
+    def _show_concurrent_change(self, title: str, shown_paths: list[str], *, mergeable: bool) -> None:
+        self.change_notices.clear()
+        with self.change_notices, notice(title, shown_paths, "kw-warn").props("data-testid=news"):
             if mergeable:
-                together = ui.button("Merge changes", on_click=self._merged)
-                together.props("outline dense no-caps").classes("self-start q-px-sm")
+                merge_button = ui.button("Merge changes", on_click=self._merge_current)
+                merge_button.props("outline dense no-caps").classes("self-start q-px-sm")
 
-    def _differs(self, before: dict[str, Any], after: dict[str, Any]) -> list[Path]:
+    def _changed_paths(self, before: dict[str, Any], after: dict[str, Any]) -> list[Path]:
         return changed_paths(before, after, form=self.editor.form)
 
-    async def _merged(self) -> dict[str, Any]:
+    async def _merge_current(self) -> dict[str, Any]:
         """Merges the current object into the form and returns it. Reports conflicts."""
         current = await self.writer.read(self.name, self.namespace or None)
         theirs = editable(current, self.kind)
-        if self._differs(self.base, theirs):
+        if self._changed_paths(self.base, theirs):
             merged = merge(self.base, self.editor.value, theirs, self.editor.form)
             self.base = self.initial = theirs
             self.editor.replace(merged.value, old=theirs)
-            self.news.clear()
+            self.change_notices.clear()
             if merged.conflicts:
                 texts = [
                     f"{format_path(conflict.path)}: your value is kept; the server has {_format_json(conflict.theirs)}"
@@ -172,29 +174,29 @@ class ChangePage(EditPage):
     async def dry_run(self) -> None:
         """Runs the change as a dry run, and shows the result with the current field owners."""
         try:
-            current = await self._merged()
+            current = await self._merge_current()
         except NotFound:
-            self.news.clear()
+            self.change_notices.clear()
             self.show_notice(
                 "This object was deleted while you were editing it",
                 ["To create it again, copy the YAML into a new object."],
             )
             return
-        wanted = _whole(current, self.editor.value, self.kind)
+        wanted = _with_hidden_parts(current, self.editor.value, self.kind)
         answer = await self.writer.change(current, wanted, dry_run=True)
         assert answer.value is not None
-        owners = ownership_conflicts(current, self._differs(self.base, self.editor.value))
-        before, asked, after = (editable(one, self.kind) for one in (current, wanted, answer.value))
-        lines = diff_yaml(before, asked, after)
-        review = Review(f"Change {self.name}", "Apply", lines, answer.warnings, owners, self.place(self.namespace))
+        owners = ownership_conflicts(current, self._changed_paths(self.base, self.editor.value))
+        before, requested, after = (editable(one, self.kind) for one in (current, wanted, answer.value))
+        lines = diff_yaml(before, requested, after)
+        review = Review(f"Change {self.name}", "Apply", lines, answer.warnings, owners, self.target(self.namespace))
         self.show(review, lambda: self.writer.change(current, wanted))
 
     async def on_conflict(self, error: Conflict) -> None:
         """Handles a write between review and apply: merges both changes and asks for another review."""
         try:
-            await self._merged()
+            await self._merge_current()
         except ApiError as failure:
-            self.refused(failure)
+            self.show_rejection(failure)
             return
         text = "Nothing was written. The new changes are in the form: review it again."
         self.show_notice("The object changed after your review", [text], "kw-warn")

@@ -27,7 +27,7 @@ _PROPAGATION: Final[dict[str, str]] = {
     "Foreground": "Foreground: delete the objects that it owns first",
     "Orphan": "Orphan: keep the objects that it owns",
 }
-_MOST_SHOWN: Final = 50
+_MAX_SHOWN: Final = 50
 
 
 @page("/objects/{group}/{plural}/{namespace}/{name}/delete")
@@ -50,10 +50,9 @@ class _Delete:
         with_namespace = bool(namespace) and kind.form.confirm_deletion == "namespace/name"
         self.expected = f"{namespace}/{name}" if with_namespace else name
         """The string that the viewer must type."""
-        self.asked_for = "namespace and name" if with_namespace else "name"
+        self.expected_parts = "namespace and name" if with_namespace else "name"
         record = ctx.backend.primary.audit.of(ctx.viewer.name, kind)
         self.writer = Writer(ctx.viewer.client, kind.resource, record)
-        self.asked = False
 
     async def draw(self) -> None:
         """Draws the page."""
@@ -69,23 +68,23 @@ class _Delete:
             await self._follow()
             return
         with self.body:
-            await self._ask(metadata)
+            await self._draw_confirmation(metadata)
         await self._check_permission()
         await self._follow()
 
-    async def _ask(self, metadata: dict[str, Any]) -> None:
-        self._show_dependents(await self._owned(), ui.element("div").classes("kw-form"))
+    async def _draw_confirmation(self, metadata: dict[str, Any]) -> None:
+        self._show_dependents(await self._find_dependents(), ui.element("div").classes("kw-form"))
         finalizers = [str(one) for one in metadata.get("finalizers") or ()]
         if finalizers:
             text = "The object stays, in state terminating, until they are removed."
             notice("Finalizers will block the deletion", [*finalizers, text], "kw-warn").props("data-testid=finalizers")
         self.propagation = ui.radio(_PROPAGATION, value="Background").props("dense")
         labeled(self.propagation, "Propagation policy")
-        self.typed = ui.input(f"Type the {self.asked_for} {self.expected} to delete it").props(
+        self.typed = ui.input(f"Type the {self.expected_parts} {self.expected} to delete it").props(
             "outlined dense stack-label hide-bottom-space autocomplete=off spellcheck=false"
         )
         self.typed.classes("w-full").without_auto_validation()
-        labeled(self.typed, f"{self.asked_for.capitalize()} of the object to delete")
+        labeled(self.typed, f"{self.expected_parts.capitalize()} of the object to delete")
         with ui.row().classes("w-full items-center gap-2"):
             self.button = ui.button("Delete", icon="delete", color=None, on_click=self._delete)
             self.button.classes("kw-danger").props("unelevated no-caps")
@@ -112,8 +111,8 @@ class _Delete:
 
     # Dependents
 
-    async def _owned(self) -> Tree:
-        """Returns the objects that it owns, at any depth, as far as the viewer may see them."""
+    async def _find_dependents(self) -> Tree:
+        """Returns the objects that the object owns, at any depth, if the viewer may see them."""
         backend, viewer = self.ctx.backend, self.ctx.viewer
         owned = backend.operators.owned_by(self.kind.group, self.kind.kind)
         caches: list[ObjectCache] = []
@@ -122,7 +121,7 @@ class _Delete:
                 if await self.ctx.can_see(kind):  # checked first: a cache costs the API server a watch
                     caches.append(await self.ctx.cache(kind))
             except (ApiError, CacheSyncError, OSError):
-                continue  # the console may not read this kind, so its objects are not counted
+                continue  # the console may not read this kind, so the page does not list its objects
         visibilities = {}
         for cache in caches:
             visibilities[cache.kind] = await viewer.visibility(cache.kind, cache.used_namespaces())
@@ -145,12 +144,12 @@ class _Delete:
                 "data-testid=owned"
             )
             with ui.element("ul").classes("kw-owned"):
-                for node in nodes[:_MOST_SHOWN]:
-                    self._node(node)
-            if len(nodes) > _MOST_SHOWN:
-                ui.label(f"and {len(nodes) - _MOST_SHOWN} more").classes("kw-reason")
+                for node in nodes[:_MAX_SHOWN]:
+                    self._draw_dependent(node)
+            if len(nodes) > _MAX_SHOWN:
+                ui.label(f"and {len(nodes) - _MAX_SHOWN} more").classes("kw-reason")
 
-    def _node(self, node: Node) -> None:
+    def _draw_dependent(self, node: Node) -> None:
         with ui.element("li"):
             link(f"{node.kind.kind} {node.key.name}", object_address(node.kind.path, node.key.namespace, node.key.name))
 
@@ -172,7 +171,6 @@ class _Delete:
             rejection = explain_rejection(error, form, {})
             self._show_notice(rejection.title, [problem.message for problem in rejection.problems])
         else:
-            self.asked = True
             if written.value is None:
                 self._show_deleted()
             else:
@@ -205,7 +203,7 @@ class _Delete:
             link("Show the object", object_address(self.kind.path, self.namespace, self.name))
 
     async def _follow(self) -> None:
-        """Shows progress until the object is deleted."""
+        """Updates the page until the object is deleted."""
         try:
             cache = await self.ctx.backend.open_cache(self.kind)
         except (ApiError, OSError):

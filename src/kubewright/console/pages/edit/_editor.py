@@ -62,16 +62,16 @@ class Editor:
         self.checker = checker
         self.document = Document(value)
         self.old = old
-        self.readable = True
+        self.yaml_valid = True
         """Whether the YAML is valid. Otherwise the form has an older state."""
-        self.strict = old is not None
+        self.reports_missing = old is not None
         """Whether missing required fields are reported too. True after the first review."""
         self._namespaces = namespaces
         self._declared = declared or DeclaredForm()
         self.on_edit: Callable[[], None] | None = None
         """Called after each change, once both sides are in sync."""
         self._state = FormState(self.document, self._form_edited, old, self._declared.labels)
-        self._refused: list[Problem] = []
+        self._rejections: list[Problem] = []
         self._timer: asyncio.TimerHandle | None = None
         self._from_text = False
 
@@ -92,7 +92,7 @@ class Editor:
                 with ui.element("div").classes("kw-edit-head"):
                     ui.label("YAML")
                     ui.space()
-                    self._line = ui.label("").classes("kw-error").props("role=alert data-testid=yaml-problem")
+                    self._yaml_problem = ui.label("").classes("kw-error").props("role=alert data-testid=yaml-problem")
                 self.text = ui.codemirror(write_yaml(self.value), language="YAML", indent="  ", theme="githubLight")
                 self.text.props["data-testid"] = "yaml"
                 name_editor(self.text, "YAML")
@@ -104,9 +104,9 @@ class Editor:
         self._state.clear()
         self._fields.clear()
         with self._fields:
-            draw_sections(self._state, FormNode(self.form), self._declared, self._namespace)
+            draw_sections(self._state, FormNode(self.form), self._declared, self._draw_namespace)
 
-    def _namespace(self, node: FormNode) -> None:
+    def _draw_namespace(self, node: FormNode) -> None:
         if self._namespaces is None:
             draw_field(self._state, node)
             return
@@ -142,11 +142,11 @@ class Editor:
         self._check()
 
     def _form_edited(self) -> None:
-        self._refused = []
+        self._rejections = []
         self._schedule_sync(from_text=False)
 
     def _text_edited(self) -> None:
-        self._refused = []
+        self._rejections = []
         self._schedule_sync(from_text=True)
 
     def _schedule_sync(self, *, from_text: bool) -> None:
@@ -165,10 +165,10 @@ class Editor:
         self._timer.cancel()
         self._timer = None
         if self._from_text:
-            self._read()
+            self._parse_yaml()
         else:
-            self._set_text(edit_yaml(self.text.value or "", self.value) if self.readable else write_yaml(self.value))
-            self._show_line("")
+            self._set_text(edit_yaml(self.text.value or "", self.value) if self.yaml_valid else write_yaml(self.value))
+            self._show_yaml_problem("")
         self._check()
 
     def close(self) -> None:
@@ -177,7 +177,7 @@ class Editor:
             self._timer.cancel()
             self._timer = None
 
-    def _read(self) -> None:
+    def _parse_yaml(self) -> None:
         try:
             read = read_yaml(self.text.value or "")
             if read is None:
@@ -185,69 +185,69 @@ class Editor:
             if not isinstance(read, dict):
                 raise YamlSyntaxError("expected a mapping of fields to values", 1)
         except YamlSyntaxError as error:
-            self.readable = False
-            self._show_line(str(error))
+            self.yaml_valid = False
+            self._show_yaml_problem(str(error))
             return
-        self._show_line("")
+        self._show_yaml_problem("")
         if read != self.value:
             self.document.replace(read)
             self._draw_form()
 
-    def _show_line(self, text: str) -> None:
-        self.readable = not text
-        self._line.set_text(text)
+    def _show_yaml_problem(self, text: str) -> None:
+        self.yaml_valid = not text
+        self._yaml_problem.set_text(text)
 
     def _set_text(self, text: str) -> None:
         if text != self.text.value:
             set_silently(self.text, text, self._text_edited)
-        self.readable = True
+        self.yaml_valid = True
 
     # Validation
 
     def require_all(self) -> None:
         """Reports missing required fields from now on."""
-        if not self.strict:
-            self.strict = True
+        if not self.reports_missing:
+            self.reports_missing = True
             self._check()
 
-    def refuse(self, problems: Sequence[Problem]) -> list[Problem]:
+    def show_rejection(self, problems: Sequence[Problem]) -> list[Problem]:
         """Shows the server's problems until the next edit. Returns those without a field in the form."""
-        self._refused = [*problems]
+        self._rejections = [*problems]
         return self._check()
 
     def _check(self) -> list[Problem]:
-        found = [*self.checker.check(self.value, self.old), *self._refused]
+        found = [*self.checker.check(self.value, self.old), *self._rejections]
         by_path: dict[Any, Problem] = {}
         for problem in found:
             by_path.setdefault(problem.path or problem, problem)  # the local message comes first, and is shorter
         self.problems = list(by_path.values())
-        unplaced = self._state.show(problem for problem in self.problems if not self._is_unfilled(problem))
+        unplaced = self._state.show_problems(problem for problem in self.problems if not self._is_unfilled(problem))
         if self.on_edit is not None:
             self.on_edit()
         return unplaced
 
     def _is_unfilled(self, problem: Problem) -> bool:
         """Whether the problem is only a field that is not filled in yet, before the first review."""
-        return not self.strict and bool(problem.path) and self.document.get(problem.path) in (MISSING, "")
+        return not self.reports_missing and bool(problem.path) and self.document.get(problem.path) in (MISSING, "")
 
-    def first_problem(self) -> ui.element | None:
+    def reveal_first_problem(self) -> ui.element | None:
         """Expands the form around the first problem, and returns the element to show. Empty fields come last."""
-        if not self.readable:
+        if not self.yaml_valid:
             return self.text
         for problem in sorted(self.problems, key=self._is_unfilled):
             if problem.path and (element := self._state.reveal(problem.path)) is not None:
-                self._state.show_again()  # fields that were drawn just now
+                self._state.show_problems_again()  # fields that were drawn just now
                 return element
         return None
 
     @property
     def needs_attention(self) -> bool:
         """Whether there is a problem other than a missing value."""
-        return not self.readable or any(not self._is_unfilled(problem) for problem in self.problems)
+        return not self.yaml_valid or any(not self._is_unfilled(problem) for problem in self.problems)
 
     def summary(self) -> str:
         """Returns how many fields have problems, as text."""
-        if not self.readable:
+        if not self.yaml_valid:
             return "The YAML is invalid."
         places = {format_path(problem.path) for problem in self.problems if not self._is_unfilled(problem)}
         empty = {format_path(problem.path) for problem in self.problems} - places

@@ -58,9 +58,9 @@ class FormState:
         """The groups that the user expanded. They stay expanded when the form is redrawn."""
         self.labels: dict[Path, str] = {(*path,): label for path, label in (labels or {}).items()}
         """Labels that are shown instead of the names of fields."""
-        self.placed: set[Path] = set()
+        self.in_sections: set[Path] = set()
         """The fields that a declared section shows. No other part of the form shows them."""
-        self._folds: dict[Path, list[ui.expansion]] = {}
+        self._groups: dict[Path, list[ui.expansion]] = {}
         self._on_edit = on_edit
         self._errors: list[tuple[FormNode, ui.element]] = []
         self._problems: list[Problem] = []
@@ -72,23 +72,25 @@ class FormState:
     def clear(self) -> None:
         """Forgets all widgets before the form is redrawn."""
         self._errors.clear()
-        self._folds.clear()
+        self._groups.clear()
 
-    def is_placed(self, node: FormNode) -> bool:
+    def is_in_section(self, node: FormNode) -> bool:
         """Whether a declared section shows the field, or all fields of this object."""
-        if not any(path[: len(node.path)] == node.path for path in self.placed):
+        if not any(path[: len(node.path)] == node.path for path in self.in_sections):
             return False
         members = node.field.members
-        return node.path in self.placed or (bool(members) and all(self.is_placed(node.member(one)) for one in members))
+        return node.path in self.in_sections or (
+            bool(members) and all(self.is_in_section(node.member(one)) for one in members)
+        )
 
-    def fold(self, path: Path, group: ui.expansion) -> None:
+    def register_group(self, path: Path, group: ui.expansion) -> None:
         """Registers a part of the form that must be expanded to show the fields below a path."""
-        self._folds.setdefault(path, []).append(group)
+        self._groups.setdefault(path, []).append(group)
 
     def reveal(self, path: Path) -> ui.element | None:
         """Expands everything around a field, and returns its element, or that of its closest parent."""
         for depth in range(len(path) + 1):
-            for group in self._folds.get(path[:depth], ()):
+            for group in self._groups.get(path[:depth], ()):
                 if not group.is_deleted:
                     group.set_value(True)  # draws its fields
         places = {node.path: element for node, element in self._errors if not element.is_deleted}
@@ -98,18 +100,18 @@ class FormState:
         """Registers the element, an input or a label, that shows the problems of a node."""
         self._errors.append((node, element))
 
-    def renamed(self) -> None:
+    def update_labels(self) -> None:
         """Updates the labels of widgets below a renamed key."""
         for node, element in self._errors:
             if not element.is_deleted and element.props.get("data-path") not in (None, node.label):
                 element.props["data-path"] = element.props["aria-label"] = node.label
 
-    def show(self, problems: Iterable[Problem]) -> list[Problem]:
+    def show_problems(self, problems: Iterable[Problem]) -> list[Problem]:
         """Shows each problem at its field, or at the closest parent that is drawn. Returns those without a field."""
         self._problems = [*problems]
-        return self.show_again()
+        return self.show_problems_again()
 
-    def show_again(self) -> list[Problem]:
+    def show_problems_again(self) -> list[Problem]:
         """Shows the same problems again after more fields were drawn."""
         self._errors = [(node, element) for node, element in self._errors if not element.is_deleted]
         places = {node.path: element for node, element in self._errors}

@@ -35,7 +35,7 @@ class EditPage:
         self.writer = Writer(ctx.viewer.client, kind.resource, record)
         self.editor: Editor
         self.initial: dict[str, Any] = {}
-        """The initial object: leaving it unchanged loses nothing."""
+        """The initial object. A user who has not changed it loses nothing by leaving the page."""
         self._unsaved = False
 
     async def form(self) -> Field:
@@ -54,7 +54,7 @@ class EditPage:
         self.ctx.on_close(editor.close)
         with ui.element("div").classes("kw-actions").props("data-testid=bar"):
             self.notices = ui.element("div").classes("kw-form kw-bar-notices")
-            self.news = ui.element("div").classes("kw-form kw-bar-notices")
+            self.change_notices = ui.element("div").classes("kw-form kw-bar-notices")
             self.button = ui.button(f"Review and {self.action} …", icon="difference", on_click=self.review)
             self.button.props("unelevated no-caps")
             ui.button("Cancel", on_click=lambda: self.leave(back)).props("flat no-caps")
@@ -62,7 +62,7 @@ class EditPage:
                 self.jump = ui.element("button").classes("kw-jump").props("type=button data-testid=jump")
                 with self.jump:
                     self.summary_label = ui.label("").classes("kw-error").props("data-testid=summary")
-                self.jump.on("click", self.show_problem)
+                self.jump.on("click", self.show_first_problem)
             self.reason = ui.label("").classes("kw-reason").props("data-testid=reason")
         editor.on_edit = self.edited
         self.edited()
@@ -73,12 +73,12 @@ class EditPage:
         self.jump.set_visibility(bool(self.summary_label.text))
         needs = self.editor.needs_attention
         self.summary_label.classes(remove="kw-error kw-reason", add="kw-error" if needs else "kw-reason")
-        self._set_unsaved(not self.editor.readable or self.editor.value != self.initial)
+        self._set_unsaved(not self.editor.yaml_valid or self.editor.value != self.initial)
 
-    def show_problem(self) -> None:
+    def show_first_problem(self) -> None:
         """Scrolls to the first field with a problem, and focuses it."""
         self.editor.sync()
-        element = self.editor.first_problem()
+        element = self.editor.reveal_first_problem()
         if element is not None:
             self.shell.reveal(element)
 
@@ -92,11 +92,11 @@ class EditPage:
             self._unsaved = unsaved
             self.shell.unsaved(unsaved)
 
-    def place(self, namespace: str) -> str:
-        """Returns where a write goes, for the confirmation."""
+    def target(self, namespace: str) -> str:
+        """Returns the target of a write, for the confirmation: the namespace and the cluster."""
         return f"namespace {namespace} of {self.ctx.backend.name}" if namespace else self.ctx.backend.name
 
-    def forbid(self, reason: str) -> None:
+    def set_disabled_reason(self, reason: str) -> None:
         """Disables the button and shows the reason; enables it if there is none."""
         self.reason.set_text(reason)
         self.button.set_enabled(not reason)
@@ -112,14 +112,14 @@ class EditPage:
         self.editor.sync()
         self.editor.require_all()
         self.notices.clear()
-        if not self.editor.readable:
-            self.show_notice("The YAML is invalid", ["Fix it first: the form shows an older state."])
+        if not self.editor.yaml_valid:
+            self.show_notice("The YAML is invalid", ["Fix it first. The form shows an older state."])
             return
         self.button.props("loading")
         try:
             await self.dry_run()
         except (ApiError, DecodeError, ValueError, LookupError, OSError) as error:
-            self.refused(error)
+            self.show_rejection(error)
         finally:
             self.button.props(remove="loading")
 
@@ -138,7 +138,7 @@ class EditPage:
                 await self.on_conflict(error)
             except (ApiError, DecodeError, ValueError, OSError) as error:
                 dialog.close()
-                self.refused(error)
+                self.show_rejection(error)
             else:
                 metadata = (written.value or {}).get("metadata") or {}
                 place = str(metadata.get("namespace") or "")
@@ -146,12 +146,12 @@ class EditPage:
 
         dialog = show_review(review, act)
 
-    def refused(self, error: Exception) -> None:
-        """Shows the server's messages, each at its field."""
+    def show_rejection(self, error: Exception) -> None:
+        """Shows the messages of a rejected write, each at its field."""
         rejection = explain_rejection(error, self.editor.form, self.editor.value)
-        unplaced = self.editor.refuse(rejection.problems)
+        unplaced = self.editor.show_rejection(rejection.problems)
         self.show_notice(rejection.title, [problem.message for problem in unplaced])
 
     async def on_conflict(self, error: Conflict) -> None:
         """Handles a write between review and apply."""
-        self.refused(error)
+        self.show_rejection(error)

@@ -10,11 +10,12 @@ from nicegui import ui
 
 from kubewright.console.forms import DiffLine, FieldOwner, format_path
 from kubewright.console.pages.widgets import icon, notice
+from kubewright.counts import counted
 
 __all__ = ["Review", "show_review"]
 
 _SIGNS: Final = {"added": "+", "removed": "-", "same": " ", "gap": "⋮"}
-_MOST_LINES: Final = 2000
+_MAX_LINES: Final = 2000
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Review:
     warnings: Sequence[str] = ()
     owners: Sequence[FieldOwner] = field(default=())
     """Other field managers that own changed fields."""
-    place: str = ""
+    target: str = ""
     """The target of the write: the namespace and the cluster."""
 
 
@@ -42,12 +43,12 @@ def show_review(review: Review, write: Callable[[], Awaitable[object]]) -> ui.di
             ui.label("The server would change nothing.").classes("kw-muted")
         else:
             ui.label("This is the result of a dry run. Nothing has been written.").classes("kw-muted")
-            if review.place:
-                ui.label(f"{review.verb} writes to {review.place}.").props("data-testid=place")
+            if review.target:
+                ui.label(f"{review.verb} writes to {review.target}.").props("data-testid=place")
             _draw_lines(review.lines)
         if review.warnings:
             notice("The server returned warnings", review.warnings, "kw-warn")
-        force = _conflict(review.owners) if review.owners else None
+        force = _draw_owners(review.owners) if review.owners else None
         with ui.row().classes("w-full justify-end gap-2"):
             ui.button("Back", on_click=dialog.close).props("flat no-caps")
 
@@ -68,7 +69,7 @@ def show_review(review: Review, write: Callable[[], Awaitable[object]]) -> ui.di
     return dialog
 
 
-def _conflict(owners: Sequence[FieldOwner]) -> ui.checkbox:
+def _draw_owners(owners: Sequence[FieldOwner]) -> ui.checkbox:
     with ui.element("div").classes("kw-notice kw-bad").props("role=alert data-testid=conflict"):
         ui.label("Other field managers own these fields").classes("kw-notice-title")
         for owner in owners:
@@ -82,13 +83,13 @@ def _conflict(owners: Sequence[FieldOwner]) -> ui.checkbox:
 def _draw_lines(lines: Sequence[DiffLine]) -> None:
     """Draws a YAML diff, and marks the lines that the server changed."""
     with ui.element("div").classes("kw-diff").props("tabindex=0 role=region aria-label=Changes data-testid=diff"):
-        for line in lines[:_MOST_LINES]:
+        for line in lines[:_MAX_LINES]:
             with ui.element("div").classes("kw-diff-line").classes(f"kw-diff-{line.kind}"):
                 ui.label(_SIGNS[line.kind]).classes("kw-sign")
                 ui.label(line.text)
                 if line.by_server:
                     ui.label("by the server").classes("kw-by-server")
-        if len(lines) > _MOST_LINES:
+        if len(lines) > _MAX_LINES:
             with ui.row():
                 icon("more_horiz")
-                ui.label(f"and {len(lines) - _MOST_LINES} more lines")
+                ui.label(f"and {counted(len(lines) - _MAX_LINES, 'more line')}")

@@ -1,6 +1,7 @@
 """The sections of a form: those that the operator declared, the other fields, and the metadata.
 
-A new object needs a name first. Of an existing object the spec comes first, and the metadata is collapsed.
+The metadata of a new object comes first, because it needs a name. An existing object starts with its spec, and its
+metadata is collapsed.
 """
 
 from __future__ import annotations
@@ -19,29 +20,29 @@ from kubewright.console.pages.widgets import labeled
 
 __all__ = ["draw_sections"]
 
-_ABOVE: Final = frozenset(["apiVersion", "kind", "metadata", "status"])
+_HEADER_FIELDS: Final = frozenset(["apiVersion", "kind", "metadata", "status"])
 
 
 def draw_sections(
     state: FormState, root: FormNode, declared: DeclaredForm, draw_namespace: Callable[[FormNode], None]
 ) -> None:
     """Draws all fields of a form."""
-    state.placed = {path for section in declared.sections for path in section.fields}
+    state.in_sections = {path for section in declared.sections for path in section.fields}
     if state.old is None:
-        _metadata(state, root, draw_namespace)
+        _draw_metadata(state, root, draw_namespace)
     for section in declared.sections:
-        nodes = list(_nodes(state, root, section.fields))
+        nodes = list(_nodes_at(state, root, section.fields))
         if nodes:
             with _section(state, section.title, section.description, section.fields, collapsed=section.collapsed):
                 for node in nodes:
                     draw_field(state, node)
-    _others(state, root, "Other fields" if declared.sections else "")
+    _draw_remaining_fields(state, root, "Other fields" if declared.sections else "")
     if state.old is not None:
-        _metadata(state, root, draw_namespace)
-    _unknown(state, root)
+        _draw_metadata(state, root, draw_namespace)
+    _draw_unknown_fields(state, root)
 
 
-def _metadata(state: FormState, root: FormNode, draw_namespace: Callable[[FormNode], None]) -> None:
+def _draw_metadata(state: FormState, root: FormNode, draw_namespace: Callable[[FormNode], None]) -> None:
     metadata = root.member("metadata")
     with _section(state, "Metadata", "", [("metadata",)], collapsed=state.old is not None):
         draw_field(state, metadata.member("name"))
@@ -51,7 +52,7 @@ def _metadata(state: FormState, root: FormNode, draw_namespace: Callable[[FormNo
         draw_field(state, metadata.member("annotations"))
 
 
-def _nodes(state: FormState, root: FormNode, paths: Iterable[tuple[str, ...]]) -> Iterable[FormNode]:
+def _nodes_at(state: FormState, root: FormNode, paths: Iterable[tuple[str, ...]]) -> Iterable[FormNode]:
     """Yields the nodes of declared paths. If a parent has a value of another type, yields the parent, once."""
     seen: set[Path] = set()
     for path in paths:
@@ -68,9 +69,11 @@ def _nodes(state: FormState, root: FormNode, paths: Iterable[tuple[str, ...]]) -
             yield node
 
 
-def _others(state: FormState, root: FormNode, title: str) -> None:
+def _draw_remaining_fields(state: FormState, root: FormNode, title: str) -> None:
     """Draws the fields that no section names: a section for each object, and one for the rest."""
-    names = [name for name in root.field.members if name not in _ABOVE and not state.is_placed(root.member(name))]
+    names = [
+        name for name in root.field.members if name not in _HEADER_FIELDS and not state.is_in_section(root.member(name))
+    ]
     objects = [name for name in names if root.field.members[name].shape == "object"]
     for name in objects:
         part = root.member(name)
@@ -86,9 +89,9 @@ def _others(state: FormState, root: FormNode, title: str) -> None:
                 draw_field(state, root.member(name))
 
 
-def _unknown(state: FormState, root: FormNode) -> None:
+def _draw_unknown_fields(state: FormState, root: FormNode) -> None:
     value = state.document.value
-    unknown = {name: one for name, one in value.items() if name not in {*root.field.members, *_ABOVE}}
+    unknown = {name: one for name, one in value.items() if name not in {*root.field.members, *_HEADER_FIELDS}}
     if unknown:
         with _section(state, "Unknown fields", "", []):
             ui.label("The form does not know these fields. They are kept; edit them as YAML.").classes("kw-reason")
@@ -122,6 +125,6 @@ def _collapsed(state: FormState, title: str, description: str, paths: Iterable[t
     group.props["header-class"] = "kw-group-header"
     group.on_value_change(lambda: (state.opened.add if group.value else state.opened.discard)(key))
     for path in where:
-        state.fold(path, group)
+        state.register_group(path, group)
     with group:
         return ui.element("div").classes("kw-group-body")

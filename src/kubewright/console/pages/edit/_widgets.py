@@ -21,9 +21,9 @@ from kubewright.console.forms import (
 from kubewright.console.pages.edit._form_state import FormNode, FormState, set_silently
 from kubewright.console.pages.widgets import labeled
 
-__all__ = ["draw_choice", "draw_others", "draw_text", "draw_yaml", "fits", "is_read_only"]
+__all__ = ["draw_choice", "draw_text", "draw_unknown_fields", "draw_yaml", "fits", "is_read_only"]
 
-_ABSENT: Final = ""
+_NOT_SET: Final = ""
 _LONGEST_HINT: Final = 160
 
 
@@ -40,7 +40,7 @@ def fits(field: Field, value: Any) -> bool:
             return not isinstance(value, dict | list)
 
 
-def _name(state: FormState, node: FormNode) -> str:
+def _label_of(state: FormState, node: FormNode) -> str:
     name = (
         state.labels.get(node.path)
         or node.field.name
@@ -62,11 +62,11 @@ def _placeholder(field: Field, value: Any) -> str:
     if value == "" and not field.required:
         return "(empty string)"
     if field.default is not MISSING:
-        return f"default: {_json(field.default)}"
+        return f"default: {_format_json(field.default)}"
     return ""
 
 
-def _json(value: Any) -> str:
+def _format_json(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
@@ -91,17 +91,17 @@ def draw_text(state: FormState, node: FormNode) -> ui.element:
     text = "" if value is MISSING or value is None else format_value(field, value)
     make = ui.textarea if field.is_multiline or "\n" in text else ui.input
     with ui.element("div").classes("kw-field-row"):
-        widget: ui.input = make(_name(state, node), value=text)
-        widget.props("outlined dense stack-label hide-bottom-space autogrow" if make is ui.textarea else _LOOKS)
+        widget: ui.input = make(_label_of(state, node), value=text)
+        widget.props("outlined dense stack-label hide-bottom-space autogrow" if make is ui.textarea else _INPUT_PROPS)
         widget.without_auto_validation()
-        _describe(state, node, widget)
+        _add_hints(state, node, widget)
         widget.props["placeholder"] = _placeholder(field, value)
         if field.shape in ("integer", "number"):
             widget.props["inputmode"] = "decimal"
 
         def change() -> None:
             typed = widget.value or ""
-            if typed == "" and isinstance(node.step, str) and not _in_map(node):
+            if typed == "" and isinstance(node.step, str) and not _is_element(node):
                 document.remove(node.path)
             else:
                 document.put(node.path, parse_value(field, typed))
@@ -118,18 +118,18 @@ def draw_text(state: FormState, node: FormNode) -> ui.element:
             state.edited()
 
         widget.on_value_change(change)
-        _menu(state, node, put)
+        _draw_menu(state, node, put)
     return widget
 
 
-_LOOKS: Final = "outlined dense stack-label hide-bottom-space autocomplete=off"
+_INPUT_PROPS: Final = "outlined dense stack-label hide-bottom-space autocomplete=off"
 
 
-def _in_map(node: FormNode) -> bool:
+def _is_element(node: FormNode) -> bool:
     return node.parent is not None and node.parent.field.shape in ("map", "list")
 
 
-def _describe(state: FormState, node: FormNode, widget: Any) -> None:
+def _add_hints(state: FormState, node: FormNode, widget: Any) -> None:
     read_only = is_read_only(state, node)
     hint = _hint(node.field)
     if read_only:
@@ -143,13 +143,13 @@ def _describe(state: FormState, node: FormNode, widget: Any) -> None:
     state.register(node, widget)
 
 
-def _menu(state: FormState, node: FormNode, put: Callable[[Any], None]) -> None:
+def _draw_menu(state: FormState, node: FormNode, put: Callable[[Any], None]) -> None:
     """Draws the menu for values that an input cannot express: null, an empty string, or absent."""
     field = node.field
     may_be_empty = field.shape == "text" and not field.schema.get("minLength") and node.path[:1] != ("metadata",)
     if field.required and not field.nullable:
         return
-    if is_read_only(state, node) or _in_map(node) or not (field.nullable or may_be_empty):
+    if is_read_only(state, node) or _is_element(node) or not (field.nullable or may_be_empty):
         return
     button = ui.button(icon="more_vert").props("flat dense round size=sm color=grey")
     labeled(button, f"More options for {node.label}")
@@ -166,21 +166,21 @@ def draw_choice(state: FormState, node: FormNode) -> ui.element:
     value = document.get(node.path)
     choices = [True, False] if field.shape == "boolean" else field.choices
     options: dict[str, str] = {}
-    if not _in_map(node):
-        default = f" (default: {_json(field.default)})" if field.default is not MISSING else ""
-        options[_ABSENT] = f"not set{default}"
+    if not _is_element(node):
+        default = f" (default: {_format_json(field.default)})" if field.default is not MISSING else ""
+        options[_NOT_SET] = f"not set{default}"
     if field.nullable:
         options["null"] = "null"
-    options |= {_key(choice): _json(choice) for choice in choices}
-    key = _ABSENT if value is MISSING else _key(value)
-    options.setdefault(key, _json(value) if value is not MISSING else "not set")
+    options |= {_option_key(choice): _format_json(choice) for choice in choices}
+    key = _NOT_SET if value is MISSING else _option_key(value)
+    options.setdefault(key, _format_json(value) if value is not MISSING else "not set")
     with ui.element("div").classes("kw-field-row"):
-        widget = ui.select(options, label=_name(state, node), value=key)
+        widget = ui.select(options, label=_label_of(state, node), value=key)
         widget.props("outlined dense stack-label hide-bottom-space options-dense").without_auto_validation()
-        _describe(state, node, widget)
+        _add_hints(state, node, widget)
 
         def change() -> None:
-            if widget.value in (None, _ABSENT):
+            if widget.value in (None, _NOT_SET):
                 document.remove(node.path)
             else:
                 document.put(node.path, msgspec.json.decode(widget.value))
@@ -190,7 +190,7 @@ def draw_choice(state: FormState, node: FormNode) -> ui.element:
     return widget
 
 
-def _key(value: Any) -> str:
+def _option_key(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
@@ -198,9 +198,9 @@ def draw_yaml(state: FormState, node: FormNode) -> ui.element:
     """Draws a field as YAML. Valid YAML is written to the document; invalid YAML is reported."""
     value = state.document.get(node.path)
     with ui.element("div").classes("kw-field-row kw-island"):
-        widget = ui.textarea(f"{_name(state, node)} (YAML)", value="" if value is MISSING else write_yaml(value))
+        widget = ui.textarea(f"{_label_of(state, node)} (YAML)", value="" if value is MISSING else write_yaml(value))
         widget.props("outlined dense stack-label hide-bottom-space autogrow").without_auto_validation()
-        _describe(state, node, widget)
+        _add_hints(state, node, widget)
 
         def change() -> None:
             text = widget.value or ""
@@ -209,7 +209,7 @@ def draw_yaml(state: FormState, node: FormNode) -> ui.element:
             except YamlSyntaxError as error:
                 widget.error = str(error)
                 return
-            if read is None and not text.strip() and not _in_map(node):
+            if read is None and not text.strip() and not _is_element(node):
                 state.document.remove(node.path)
             else:
                 state.document.put(node.path, read)
@@ -219,7 +219,7 @@ def draw_yaml(state: FormState, node: FormNode) -> ui.element:
     return widget
 
 
-def draw_others(state: FormState, node: FormNode) -> None:
+def draw_unknown_fields(state: FormState, node: FormNode) -> None:
     """Draws the fields that the form does not know. They are kept."""
     value = state.document.get(node.path)
     if not isinstance(value, dict):

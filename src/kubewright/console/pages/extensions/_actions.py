@@ -29,7 +29,7 @@ def extension_actions(view: ObjectView) -> list[Action]:
 
 
 def _applies(action: Action, obj: dict[str, Any]) -> bool:
-    """If `when` fails, the action is shown: its dialog then shows the error."""
+    """Whether to show an action. If `when` fails, the action is shown, and its failure is logged."""
     if action.when is None:
         return True
     try:
@@ -61,7 +61,7 @@ class _Dialog:
     def __init__(self, view: ObjectView, action: Action) -> None:
         self._view = view
         self._action = action
-        self._uid = view.uid  # a new object with the same name is another one
+        self._uid = view.uid  # a new object with the same name has another UID
 
     def draw(self, missing: str) -> None:
         """Draws the open dialog. `missing` is why the viewer may not run the action."""
@@ -99,7 +99,7 @@ class _Dialog:
         self._result.classes(remove="kw-error kw-ready", add="kw-error" if failed else "kw-ready")
 
     async def _run(self) -> None:
-        if not self._confirmed:  # a browser can send what its page does not offer
+        if not self._confirmed:  # a browser can send events that its page does not offer
             return
         if missing := await _missing(self._view, self._action):
             self._show(missing, failed=True)

@@ -1,4 +1,4 @@
-"""The route of all pages of extensions. Which ones exist is known only when a request arrives."""
+"""The route of all pages of extensions. The existing pages are known only when a request arrives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kubewright.console.pages.widgets import add_object_style, notice
 __all__ = ["extension_page", "extension_subpage"]
 
 RECONNECT_SECONDS = 300.0
-"""How long a page survives a lost connection: it may have input."""
+"""How long a page survives a lost connection. It may contain user input."""
 
 
 @page("/extensions/{extension}/{name}", reconnect_seconds=RECONNECT_SECONDS)

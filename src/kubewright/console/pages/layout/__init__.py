@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubewright.console.pages.layout._frame import Frame, failed, frame
+from kubewright.console.pages.layout._frame import Frame, draw_error_page, frame
 from kubewright.console.pages.layout._navigation import BUILT_IN
 from kubewright.console.pages.layout._shortcuts import Shell
 
@@ -10,6 +10,6 @@ __all__ = [
     "BUILT_IN",
     "Frame",
     "Shell",
-    "failed",
+    "draw_error_page",
     "frame",
 ]

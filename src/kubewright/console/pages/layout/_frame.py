@@ -37,11 +37,11 @@ from kubewright.console.pages.layout._shortcuts import KEYS, Shell, keys_dialog
 from kubewright.console.pages.widgets import icon, labeled
 from kubewright.console.theme import custom_properties
 
-__all__ = ["Frame", "failed", "frame"]
+__all__ = ["Frame", "draw_error_page", "frame"]
 
 _HEALTH_SECONDS: Final = 1.0
 
-ui.menu_item.default_props("role=menuitem")  # Quasar's items are those of lists
+ui.menu_item.default_props("role=menuitem")  # Quasar's default is the role of list items
 ui.add_css(custom_properties() + (STATIC / "base.css").read_text() + (STATIC / "console.css").read_text(), shared=True)
 
 
@@ -77,7 +77,7 @@ class Frame:
         self._cache = cache
 
     def outage(self) -> Outage | None:
-        """Returns the current outage; None while the connection works."""
+        """Returns the current outage; None without one."""
         connection, now = self._backend.connection, self._backend.clock.now()
         if connection.lost:
             age = None if connection.last_answer_at is None else (now - connection.last_answer_at).total_seconds()
@@ -90,7 +90,7 @@ class Frame:
                 None if wait is None else max(math.ceil(wait), 0),
             )
         caches = [cache for cache in self._backend.open_caches if not cache.forbidden]
-        if caches and all(cache.health.state == "unavailable" for cache in caches):  # usually ends with the first one
+        if caches and all(cache.health.state == "unavailable" for cache in caches):  # stops at the first live one
             since = min((cache.health.since for cache in caches if cache.health.since), default=None)
             return Outage("The API server has not responded", since)
         if self._cache is not None and self._cache.health.state == "unavailable":
@@ -116,8 +116,8 @@ def frame(
         ctx: the page context.
         title: the title of the browser tab.
         kind: the kind that the page shows.
-        namespace: the namespace that the page shows, "" for all. Other pages keep it. Default: the one that was chosen
-            last, because a page about one object does not change it.
+        namespace: the namespace that the page shows, "" for all. Other pages keep it. Default: the last chosen
+            namespace, because a page about one object does not change it.
         here: the path of a page that shows no kind.
         in_namespace: returns the path of this page in another namespace; "" is all namespaces. Default: the list of the
             kind, or the kinds.
@@ -135,7 +135,7 @@ def frame(
     with ui.left_drawer(value=False).classes("kw-drawer").props("show-if-above width=236 breakpoint=1023") as drawer:
         labeled(drawer, "Navigation")
         cluster_name(ctx, "kw-narrow-only")
-        offer = [namespace_field(ctx, kind, namespace, in_namespace, "kw-narrow-only")]
+        offer_namespaces = [namespace_field(ctx, kind, namespace, in_namespace, "kw-narrow-only")]
         navigation(backend.known_kinds, kind.path if kind else here, namespace, backend.extensions)
     with ui.header().classes("kw-header") as header:
         if backend.is_production(backend.name):
@@ -145,10 +145,10 @@ def frame(
         cluster_name(ctx, "kw-wide-only")
         ui.space()
         search_field(ctx, open_palette)
-        offer.append(namespace_field(ctx, kind, namespace, in_namespace, "kw-wide-only"))
+        offer_namespaces.append(namespace_field(ctx, kind, namespace, in_namespace, "kw-wide-only"))
         if ctx.viewer.read_only:
             ui.label("read-only").classes("kw-badge kw-wide-only")
-        show_live = _live()
+        show_live = _draw_connection_mark()
         theme_button(shell)
         account_menu(ctx)
     main = ui.column().classes("kw-main")
@@ -156,12 +156,12 @@ def frame(
         banner = _Banner()
         content = ui.column().classes("kw-main")
 
-    made = Frame(ctx, shell)
+    page_frame = Frame(ctx, shell)
     shown: tuple[str, Outage | None] | None = None
 
     def refresh() -> None:
         nonlocal shown
-        state = backend.connection.state, made.outage()
+        state = backend.connection.state, page_frame.outage()
         if state != shown:  # an idle page sends nothing
             shown = state
             show_live(*state)
@@ -170,27 +170,27 @@ def frame(
     async def load_namespaces() -> None:
         with suppress(ApiError, OSError):  # the frame reports the lost connection
             names = await visible_namespaces(ctx, kind)
-            for show in offer:
+            for show in offer_namespaces:
                 show(names)
 
     refresh()
     with content:
         try:
-            yield made
+            yield page_frame
         except Exception as error:
             content.clear()
             with content:
                 draw(error)
-    # Last: NiceGUI escapes the rest of a page slowly after the first ">", which is in the script of this link.
+    # The link comes last: its script has the first ">" of the page, and NiceGUI escapes everything after it slowly.
     ui.skip_link("Skip to content", target=main)
-    refresh()  # the content may have shown that the server does not answer
-    # Timers are last: NiceGUI delivers a page when a timer waits for the browser, and would send the rest as messages.
+    refresh()  # drawing the content may have detected an outage
+    # Timers come last. NiceGUI delivers a page when a timer waits for the browser, and sends the rest as messages.
     ui.timer(_HEALTH_SECONDS, refresh)
     ui.timer(0, load_namespaces, once=True)
 
 
-def failed(ctx: PageContext, error: BaseException) -> None:
-    """Draws a page for an exception that was raised before the frame. A missing kind is a 404."""
+def draw_error_page(ctx: PageContext, error: BaseException) -> None:
+    """Draws a page for an exception that was raised before the frame was drawn. Responds 404 to a missing kind."""
     if isinstance(error, KindNotFound):
         ctx.set_status(404)
     with frame(ctx, "Problem"):
@@ -227,7 +227,7 @@ class _Banner:
         self._row.set_visibility(outage is not None)
 
 
-def _live() -> Callable[[str, Outage | None], None]:
+def _draw_connection_mark() -> Callable[[str, Outage | None], None]:
     with ui.element("span").classes("kw-live").props("role=status data-testid=connection") as mark:
         picture = icon("bolt")
         with ui.element("span").classes("kw-live-text"):

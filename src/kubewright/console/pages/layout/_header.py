@@ -17,7 +17,7 @@ from kubewright.console.pages.widgets import icon, labeled
 __all__ = ["account_menu", "cluster_name", "namespace_field", "search_field", "theme_button", "visible_namespaces"]
 
 _THEMES: Final = {"auto": ("brightness_auto", None), "light": ("light_mode", False), "dark": ("dark_mode", True)}
-_EVERYWHERE: Final = "All namespaces"
+_ALL_NAMESPACES: Final = "All namespaces"
 
 
 def cluster_name(ctx: PageContext, where: str) -> None:
@@ -77,13 +77,13 @@ def account_menu(ctx: PageContext) -> None:
 
 
 def theme_button(shell: Shell) -> None:
-    """Draws the switch between light, dark and automatic theme, which is stored in a cookie."""
+    """Draws the button that switches between the light, dark and automatic theme. A cookie stores the choice."""
     request = ui.context.client.request
     chosen = request.cookies.get("kubewright-theme", "auto")
     state = {"choice": chosen if chosen in _THEMES else "auto"}
     dark = ui.dark_mode(_THEMES[state["choice"]][1])
 
-    def turn() -> None:
+    def switch_theme() -> None:
         names = [*_THEMES]
         state["choice"] = names[(names.index(state["choice"]) + 1) % len(names)]
         picture, dark.value = _THEMES[state["choice"]]
@@ -91,12 +91,12 @@ def theme_button(shell: Shell) -> None:
         labeled(button, f"Theme: {state['choice']}")
         shell.remember_theme(state["choice"])
 
-    button = ui.button(icon=_THEMES[state["choice"]][0], on_click=turn).props("flat dense round")
+    button = ui.button(icon=_THEMES[state["choice"]][0], on_click=switch_theme).props("flat dense round")
     labeled(button, f"Theme: {state['choice']}")
 
 
 def search_field(ctx: PageContext, open_palette: Callable[[], None]) -> None:
-    """Draws the search field, which leads to a kind or to the search results, and the button of the palette."""
+    """Draws the search field, which opens a kind or the search results, and the button of the palette."""
     names = sorted({name for kind in ctx.backend.known_kinds for name in (kind.plural, *kind.short_names)})
 
     def go() -> None:
@@ -118,7 +118,7 @@ def search_field(ctx: PageContext, open_palette: Callable[[], None]) -> None:
 def namespace_field(
     ctx: PageContext, kind: Kind | None, namespace: str, in_namespace: Callable[[str], str] | None, where: str
 ) -> Callable[[Sequence[str]], None]:
-    """Draws the namespace selector; nothing for a cluster-scoped kind. Returns the function that offers namespaces."""
+    """Draws the namespace selector, except for a cluster-scoped kind. Returns the function that sets its options."""
     if kind is not None and not kind.namespaced:
         return lambda names: None
 
@@ -133,9 +133,9 @@ def namespace_field(
         ui.navigate.to(address)
 
     def offer(names: Sequence[str]) -> None:
-        field.set_options({"": _EVERYWHERE} | {name: name for name in sorted({*names, namespace} - {""})})
+        field.set_options({"": _ALL_NAMESPACES} | {name: name for name in sorted({*names, namespace} - {""})})
 
-    options = {"": _EVERYWHERE} | ({namespace: namespace} if namespace else {})
+    options = {"": _ALL_NAMESPACES} | ({namespace: namespace} if namespace else {})
     field = (
         ui.select(options, value=namespace, with_input=True, on_change=choose).classes("kw-namespace").classes(where)
     )

@@ -20,9 +20,9 @@ from kubewright.console.theme import ICONS
 
 __all__ = ["Palette"]
 
-_OF_A_KIND: Final = 8
-_FIXED: Final = 400
-_LENGTH: Final = 200
+_MAX_PER_KIND: Final = 8
+_MAX_FIXED_ITEMS: Final = 400
+_MAX_QUERY_LENGTH: Final = 200
 
 
 class Palette(Element, component=STATIC / "palette.js"):
@@ -39,7 +39,7 @@ class Palette(Element, component=STATIC / "palette.js"):
         self._searching: asyncio.Task[None] | None = None
         kinds = ctx.backend.known_kinds
         _, omitted = searched_kinds(kinds)
-        self.props["fixed"] = [*_pages(ctx, namespace), *_kinds(ctx, namespace)][:_FIXED]
+        self.props["fixed"] = [*_pages(ctx, namespace), *_kinds(ctx, namespace)][:_MAX_FIXED_ITEMS]
         self.props["keys"] = dict(keys)
         self.props["note"] = (
             f"Searched {MAX_SEARCHED_KINDS} of {MAX_SEARCHED_KINDS + omitted} kinds." if omitted else ""
@@ -60,7 +60,7 @@ class Palette(Element, component=STATIC / "palette.js"):
         given = event.args if isinstance(event.args, dict) else {}
         number, text = given.get("number"), given.get("text")
         self._cancel()
-        if isinstance(number, int) and isinstance(text, str) and text.strip() and len(text) <= _LENGTH:
+        if isinstance(number, int) and isinstance(text, str) and text.strip() and len(text) <= _MAX_QUERY_LENGTH:
             self._searching = background_tasks.create(self._find(number, text), name="palette")
 
     async def _find(self, number: int, text: str) -> None:
@@ -68,7 +68,7 @@ class Palette(Element, component=STATIC / "palette.js"):
         try:
             kinds, _ = searched_kinds(await backend.kinds())
             among = await backend.all_namespaces()
-            async for found in find_objects(backend.cache, self._ctx.viewer, kinds, among, text, most=_OF_A_KIND):
+            async for found in find_objects(backend.cache, self._ctx.viewer, kinds, among, text, most=_MAX_PER_KIND):
                 self._show(number, [*_objects(found)], done=False)
         finally:
             self._show(number, [], done=True)

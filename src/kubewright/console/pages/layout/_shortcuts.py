@@ -66,7 +66,7 @@ class Shell(Element, component=STATIC / "shell.js"):
         self.run_method("reveal", element.html_id)
 
     def go(self, url: str) -> None:
-        """Navigates without a warning. A single message, so that nothing can be processed in between."""
+        """Navigates without a warning. Sends a single message, so that no other event can come in between."""
         self.run_method("go", url)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from nicegui import ui
 
-from kubewright.console.actions import MOST_OBJECTS, BulkChange, BulkKind, BulkResult, Target, denied, run_bulk
+from kubewright.console.actions import MAX_OBJECTS, BulkChange, BulkKind, BulkResult, Target, denied, run_bulk
 from kubewright.console.forms import Writer
 from kubewright.console.kinds import Kind
 from kubewright.console.pages._context import PageContext
@@ -28,7 +28,7 @@ class SelectionBar:
     """The buttons for the selected rows. Hidden while nothing is selected."""
 
     def __init__(self, ctx: PageContext, kind: Kind, targets: Callable[[Sequence[str]], list[Target]]) -> None:
-        """Takes a function that returns the objects of rows."""
+        """Creates the bar. `targets` returns the objects of the rows with these IDs."""
         self._ctx = ctx
         self._kind = kind
         self._targets = targets
@@ -50,12 +50,12 @@ class SelectionBar:
     def show(self, ids: Sequence[str]) -> None:
         """Shows how many rows are selected."""
         self._ids = [*ids]
-        more = f", the first {MOST_OBJECTS:,} are used" if len(ids) > MOST_OBJECTS else ""
+        more = f", the first {MAX_OBJECTS:,} are used" if len(ids) > MAX_OBJECTS else ""
         self._count.set_text(f"{len(ids):,} selected{more}")
         self._row.set_visibility(bool(ids) and not self._ctx.viewer.read_only)
 
     def _ask(self, what: BulkKind) -> None:
-        targets = self._targets(self._ids[:MOST_OBJECTS])
+        targets = self._targets(self._ids[:MAX_OBJECTS])
         self._dialogs.clear()
         if targets:
             with self._dialogs:
@@ -112,7 +112,7 @@ class _Dialog:
         with ui.row().classes("items-center gap-2"):
             self._key = ui.input("Key").props(inputs)
             self._value = ui.input("Value").props(inputs)
-            self._remove = ui.checkbox("Remove it")
+            self._remove = ui.checkbox("Remove the key")
         for widget in (self._key, self._value, self._remove):
             widget.on_value_change(self._preview)
 
@@ -162,7 +162,7 @@ class _Dialog:
         return not self._busy and named and not self._change().problem() and bool(self._affected())
 
     async def _run(self) -> None:
-        if not self._confirmed:  # a browser can send what its page does not offer
+        if not self._confirmed:  # a browser can send events that its page does not offer
             return
         self._busy = True
         self._button.props("loading").disable()
@@ -187,7 +187,7 @@ class _Dialog:
         text = f"{len(results) - len(failed):,} {word}" + (f", {len(failed):,} failed" if failed else "")
         self._progress.set_text(text)
         self._close.set_text("Close")
-        if failed:  # the others are done
+        if failed:  # offers a retry of the failed ones
             self._targets, self._busy = [one.target for one in failed], False
             self._button.set_text("Retry")
         self._button.set_visibility(bool(failed))

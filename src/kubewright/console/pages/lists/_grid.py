@@ -20,9 +20,16 @@ from kubewright.console.theme import ICONS
 
 __all__ = ["LiveGrid", "columns_of"]
 
-# By urgency, so that sorting by state shows problems first.
-_RANKS: Final = (State.FAILING, State.PROGRESSING, State.UNKNOWN, State.TERMINATING, State.SUSPENDED, State.READY)
-_ALWAYS: Final = ("id", "namespace", "name", "state", "why", "created")
+# Sorting by state uses this order, so that problems come first.
+_STATES_BY_URGENCY: Final = (
+    State.FAILING,
+    State.PROGRESSING,
+    State.UNKNOWN,
+    State.TERMINATING,
+    State.SUSPENDED,
+    State.READY,
+)
+_REQUIRED_FIELDS: Final = ("id", "namespace", "name", "state", "why", "created")
 
 
 def columns_of(kind: Kind) -> list[dict[str, Any]]:
@@ -49,7 +56,7 @@ def columns_of(kind: Kind) -> list[dict[str, Any]]:
 def _column(
     name: str, title: str, type_: str = "text", *, flex: int = 0, width: int = 100, narrow: int = 100
 ) -> dict[str, Any]:
-    """`width` is the minimum for growing columns (`flex`); `narrow` applies to phones."""
+    """Returns a column. `width` is the minimum of a growing column (`flex`); `narrow` is the width on phones."""
     sizes = {"flex": flex or None, "width": width, "narrow": narrow}
     return {"id": name, "field": name, "name": title, "type": type_, **sizes}
 
@@ -57,8 +64,8 @@ def _column(
 class LiveGrid(Element, component=STATIC / "live_grid.js"):
     """An AG Grid with the rows of one kind.
 
-    Rows are sent once, in parts; then only changes are sent. No rows are stored here. The browser sorts, filters, and
-    updates ages. Calls `on_ready` when rows can be sent.
+    The element sends all rows once, in batches, and then only changes. It stores no rows. The browser sorts, filters,
+    and updates ages. Calls `on_ready` when the browser can receive rows.
     """
 
     def __init__(
@@ -72,10 +79,12 @@ class LiveGrid(Element, component=STATIC / "live_grid.js"):
     ) -> None:
         super().__init__()
         columns = columns_of(kind)
-        self.fields = [*_ALWAYS, *(one["field"] for one in columns if one["field"] not in _ALWAYS)]
+        self.fields = [*_REQUIRED_FIELDS, *(one["field"] for one in columns if one["field"] not in _REQUIRED_FIELDS)]
         self.props["columns"] = columns
         self.props["fields"] = self.fields
-        self.props["states"] = {str(state): {"icon": ICONS[state], "rank": _RANKS.index(state)} for state in State}
+        self.props["states"] = {
+            str(state): {"icon": ICONS[state], "rank": _STATES_BY_URGENCY.index(state)} for state in State
+        }
         self.props["path"] = kind.path
         self.props["prefix"] = path_prefix()
         self.props["label"] = f"List of {kind.plural}"
@@ -86,21 +95,21 @@ class LiveGrid(Element, component=STATIC / "live_grid.js"):
         self.on("sorted", lambda event: on_sort(_sort_order(event)))
         self.on("selected", lambda event: on_select(_ids_of(event)))
 
-    def start(self, rows: Iterable[Row], *, last: bool) -> None:
-        """Sets the rows that the page contains when it is delivered. `last`: the list is complete."""
-        self.props["initial"] = self._packed(rows, (), last=last)
+    def set_initial_rows(self, rows: Iterable[Row], *, last: bool) -> None:
+        """Sets the rows that the page contains when it is delivered. `last` means that the list is complete."""
+        self.props["initial"] = self._pack(rows, (), last=last)
 
-    def started(self) -> None:
-        """Forgets the rows of the page: each update of the element would send them again."""
+    def drop_initial_rows(self) -> None:
+        """Drops the initial rows. Otherwise each update of the element would send them again."""
         dict.pop(self.props, "initial", None)  # without sending an update
 
     def change(self, put: Iterable[Row], gone: Sequence[str] = (), *, last: bool = True) -> None:
-        """Adds, replaces and removes rows. `last`: the list is complete."""
-        self.run_method("change", self._packed(put, gone, last=last))
+        """Adds, replaces and removes rows. `last` means that the list is complete."""
+        self.run_method("change", self._pack(put, gone, last=last))
 
-    def _packed(self, put: Iterable[Row], gone: Sequence[str], *, last: bool) -> str:
+    def _pack(self, put: Iterable[Row], gone: Sequence[str], *, last: bool) -> str:
         packed = [[row.get(field) for field in self.fields] for row in put]
-        # As one string: browsers parse JSON much faster than they evaluate JavaScript.
+        # One string, because browsers parse JSON much faster than they evaluate JavaScript.
         return msgspec.json.encode({"put": packed, "gone": list(gone), "last": last}).decode()
 
     def search(self, text: str) -> None:

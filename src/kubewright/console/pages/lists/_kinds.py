@@ -18,14 +18,15 @@ from kubewright.console.pages._context import PageContext
 from kubewright.console.pages._page import page
 from kubewright.console.pages.layout import BUILT_IN, frame
 from kubewright.console.pages.widgets import Entry, Links, command, heading, icon, link, state_mark
+from kubewright.counts import counted
 
 __all__ = ["kinds"]
 
 _COUNT_SECONDS: Final = 0.5
-_ASK_AGAIN_SECONDS: Final = 15.0
-"""Interval in which a denied permission is checked again."""
-_COUNTED: Final = 60
-"""Kinds that are counted immediately. Each costs the API server a watch, so others are counted on request."""
+_RECHECK_SECONDS: Final = 15.0
+"""The interval at which a denied permission is checked again."""
+_MAX_COUNTED: Final = 60
+"""The most kinds to count without a request. Each costs the API server a watch."""
 
 
 @page("/")
@@ -60,7 +61,7 @@ class _Table:
             if custom:
                 self._custom(custom)
             else:
-                _none()
+                _draw_no_kinds()
             self._built_in([kind for kind in self.drawn if not kind.custom])
         self.counts = {kind: counts for kind, counts in self.counts.items() if kind in custom}
 
@@ -87,9 +88,9 @@ class _Table:
                         ui.label(title)
             with ui.element("tbody"):
                 for at, kind in enumerate(custom):
-                    self._row(kind, at < _COUNTED)
+                    self._row(kind, at < _MAX_COUNTED)
 
-    def _row(self, kind: Kind, at_once: bool) -> None:
+    def _row(self, kind: Kind, count_now: bool) -> None:
         view = ListView(namespace=self.namespace if kind.namespaced else "")
         with ui.element("tr") as row:
             row.props["data-kind"] = kind.path
@@ -101,7 +102,7 @@ class _Table:
             states = ui.element("td")
         known = self.counts.get(kind)
         if known is None:
-            known = self.counts[kind] = _Counts(self.ctx, kind, view, at_once)
+            known = self.counts[kind] = _Counts(self.ctx, kind, view, count_now)
         known.place(total, states)
 
     def _built_in(self, built_in: list[Kind]) -> None:
@@ -112,7 +113,7 @@ class _Table:
             ui.label("Built in").classes("kw-section")
             self._chips(first, short=True)
         if others:
-            with ui.expansion(f"{len(others)} more kinds").classes("w-full kw-more").props("dense"):
+            with ui.expansion(counted(len(others), "more kind")).classes("w-full kw-more").props("dense"):
                 self._chips(others, short=False)
 
     def _chips(self, chosen: list[Kind], *, short: bool) -> None:
@@ -124,32 +125,32 @@ class _Table:
 
 
 class _Counts:
-    """The counts of one kind's objects by state, as far as the viewer may see them."""
+    """The number of one kind's objects by state. Counts only objects that the viewer may see."""
 
-    def __init__(self, ctx: PageContext, kind: Kind, view: ListView, at_once: bool) -> None:
+    def __init__(self, ctx: PageContext, kind: Kind, view: ListView, count_now: bool) -> None:
         self.ctx, self.kind, self.view = ctx, kind, view
-        self.wanted = at_once
+        self.requested = count_now
         self.dirty = True
         self.cache: ObjectCache | None = None
         self.shown: tuple[str, Counter[str]] | None = None
         self.counting: asyncio.Task[None] | None = None
-        self.asked_again_at: float | None = None
+        self.recheck_at: float | None = None
 
     def place(self, total: ui.element, states: ui.element) -> None:
         """Sets the elements that show the counts."""
         self.total, self.states, self.shown, self.dirty = total, states, None, True
-        if not self.wanted:
+        if not self.requested:
             with total:
-                ui.button("Count", on_click=self._want).props("flat dense no-caps")
+                ui.button("Count", on_click=self._request_count).props("flat dense no-caps")
 
-    def _want(self) -> None:
-        self.wanted = True
+    def _request_count(self) -> None:
+        self.requested = True
 
     def refresh(self) -> None:
-        """Starts a count if something changed. Kinds count separately, so that a slow one delays no other."""
-        if self.asked_again_at is not None and self.asked_again_at <= asyncio.get_running_loop().time():
-            self.asked_again_at, self.dirty = None, True
-        if self.wanted and self.dirty and (self.counting is None or self.counting.done()):
+        """Starts a count if something has changed. Each kind has its own task, so a slow one does not delay others."""
+        if self.recheck_at is not None and self.recheck_at <= asyncio.get_running_loop().time():
+            self.recheck_at, self.dirty = None, True
+        if self.requested and self.dirty and (self.counting is None or self.counting.done()):
             self.dirty = False
             self.counting = background_tasks.create(
                 self._count(), name=f"count {self.kind}"
@@ -159,7 +160,7 @@ class _Counts:
         try:
             if not await self.ctx.can_see(self.kind, self.view.namespace):  # checked first: a cache costs a watch
                 self._show("", Counter(), "no permission to list")
-                self.asked_again_at = asyncio.get_running_loop().time() + _ASK_AGAIN_SECONDS
+                self.recheck_at = asyncio.get_running_loop().time() + _RECHECK_SECONDS
                 return
             cache = await self._open()
             rows = await cache.rows(self.ctx.viewer, self.view.namespace or None)
@@ -191,12 +192,12 @@ class _Counts:
                 ui.label(why).classes("kw-muted")
             for state in State:
                 if counted[state]:
-                    with link("", self.view.replace(text=str(state)).address(self.kind.path)) as way:
+                    with link("", self.view.replace(text=str(state)).address(self.kind.path)) as chip:
                         state_mark(state, f"{counted[state]:,} {state}")
-                    way.props["title"] = f"{counted[state]:,} objects"
+                    chip.props["title"] = f"{counted[state]:,} objects"
 
 
-def _none() -> None:
+def _draw_no_kinds() -> None:
     with ui.column().classes("kw-card kw-problem").props("data-testid=empty"):
         icon("category").classes("kw-muted")
         ui.label("No custom resources are defined yet").classes("kw-problem-title")

@@ -29,10 +29,10 @@ from kubewright.console.pages.widgets import command, heading, icon, labeled, li
 __all__ = ["kind_list"]
 
 _FIRST_ROWS: Final = 200
-"""Rows of the first message, for a fast first view. The others follow in larger parts."""
-_PART: Final = 2_000
+"""Rows in the first message, so that the list appears quickly. The others follow in batches of `_BATCH_SIZE`."""
+_BATCH_SIZE: Final = 2_000
 _RESYNC_SECONDS: Final = 15.0
-"""Interval in which the visible rows are compared again."""
+"""The interval at which the page compares the visible rows with those that it has sent."""
 _STATE_SECONDS: Final = 2.0
 
 
@@ -69,8 +69,8 @@ class _List:
         self.state = "rows"
         self.typing_labels = False
         self.drawn = _layout_of(kind)
-        # Serializes messages: initial rows must not overwrite newer changes, nor rows of an older selector those of the
-        # current one.
+        # Serializes messages. Initial rows must not overwrite newer changes, and rows of an earlier selector must not
+        # overwrite those of the current one.
         self.sending = asyncio.Lock()
         self.comparing = asyncio.Lock()
 
@@ -105,7 +105,7 @@ class _List:
             rows = await self.cache.rows_of(self.ctx.viewer, keys[:_FIRST_ROWS])
             if rows:
                 self.sent.update((row["id"], row) for row in rows)
-                self.grid.start(rows, last=len(keys) <= _FIRST_ROWS)
+                self.grid.set_initial_rows(rows, last=len(keys) <= _FIRST_ROWS)
 
     def _toolbar(self) -> None:
         with ui.row().classes("kw-toolbar"):
@@ -120,14 +120,14 @@ class _List:
             self.label_field = ui.input(placeholder="Labels: app=web", value=self.view.labels)
             self.label_field.props("outlined dense clearable hide-bottom-space debounce=300")
             self.label_field.on_value_change(self.choose_labels)
-            self.label_field.on("blur", self.end_labels, args=[])
+            self.label_field.on("blur", self.finish_labels, args=[])
             labeled(self.label_field, "Label selector")
             with self.label_field.add_slot("prepend"):
                 icon("label")
             if any(column.wide for column in self.kind.columns):
                 ui.switch("All columns", value=self.view.wide, on_change=self.widen).classes("kw-wide-only")
         if self._selector(self.view.labels) is None:
-            self._refuse(self.view.labels)
+            self._show_selector_error(self.view.labels)
 
     async def _create_button(self) -> None:
         self.may_create = await self._may_create()
@@ -175,7 +175,7 @@ class _List:
         return self.view.replace(namespace=namespace).address(self.kind.path)
 
     def targets(self, ids: Sequence[str]) -> list[Target]:
-        """Returns the objects of rows, as far as they were sent to this page and still exist."""
+        """Returns the objects of those rows that this page has sent and that still exist."""
         found = []
         for row in (self.sent[one] for one in ids if one in self.sent):
             raw = self.cache.get(row["namespace"], row["name"])
@@ -186,22 +186,22 @@ class _List:
         return found
 
     async def choose_labels(self) -> None:
-        """Applies the label selector while it is typed. An invalid one is reported at its field and changes nothing."""
+        """Applies the label selector as the user types. Reports an invalid one at its field, and does not apply it."""
         text = (self.label_field.value or "").strip()
         selector = self._selector(text)
         if selector is None:
-            self._refuse(text)
+            self._show_selector_error(text)
             return
         self.label_field.error = None
         if text != self.view.labels:
             self.selector = selector
-            # One history entry for all of the typing, so that going back leads to the previous selector.
+            # One history entry per edit, not per keystroke, so that Back returns to the previous selector.
             self.show(push=not self.typing_labels, labels=text)
             self.typing_labels = True
             await self.fill()
 
-    def end_labels(self) -> None:
-        """Ends the typing of a selector."""
+    def finish_labels(self) -> None:
+        """Ends an edit of the label selector: the next one creates a new history entry."""
         self.typing_labels = False
 
     def _selector(self, text: str) -> Selector | None:
@@ -210,7 +210,7 @@ class _List:
         except SelectorError:
             return None
 
-    def _refuse(self, text: str) -> None:
+    def _show_selector_error(self, text: str) -> None:
         try:
             Selector.parse(text)
         except SelectorError as error:
@@ -219,8 +219,8 @@ class _List:
     # Cluster changes
 
     async def fill(self) -> None:
-        """Sends the visible rows in parts. Unchanged rows are not sent again."""
-        self.grid.started()
+        """Sends the visible rows in batches. Does not send unchanged rows again."""
+        self.grid.drop_initial_rows()
         try:
             await self.cache.wait_for_sync()
         except (ApiError, CacheSyncError) as error:
@@ -247,12 +247,12 @@ class _List:
     async def _compare(self) -> None:
         keys = await self._visible_keys()
         gone = [*(self.sent.keys() - {str(key) for key in keys})]
-        ends = [_FIRST_ROWS, *range(_FIRST_ROWS + _PART, len(keys) + _PART, _PART)]
+        ends = [_FIRST_ROWS, *range(_FIRST_ROWS + _BATCH_SIZE, len(keys) + _BATCH_SIZE, _BATCH_SIZE)]
         for start, end in zip([0, *ends], ends, strict=False):
             async with self.sending:
                 rows = await self.cache.rows_of(self.ctx.viewer, keys[start:end])
                 self._send(rows, gone if start == 0 else [], last=end >= len(keys))
-            await asyncio.sleep(0)  # yields to other pages
+            await asyncio.sleep(0)  # lets other pages run
 
     async def _visible_keys(self) -> list[ObjectKey]:
         seen = await self.cache.visible(self.ctx.viewer, self.view.namespace or None)
@@ -263,10 +263,10 @@ class _List:
         async with self.sending:
             keys = [key for key in batch.changed if self.view.namespace in ("", key.namespace)]
             found = await self.cache.rows_of(self.ctx.viewer, keys)
-            rows = [row for row in found if self.selector.matches(_labels_of(row))]
-            still = {row["id"] for row in rows}
+            rows = [row for row in found if self.selector.matches(_labels_in(row))]
+            matching = {row["id"] for row in rows}
             # Objects that became hidden or no longer match the selector are removed from this list.
-            gone = [one for one in map(str, [*batch.gone, *keys]) if one in self.sent and one not in still]
+            gone = [one for one in map(str, [*batch.gone, *keys]) if one in self.sent and one not in matching]
             self._send(rows, gone)
         await self.show_state()
 
@@ -281,11 +281,11 @@ class _List:
             self.grid.change(changed, gone, last=last)
 
     async def check_definition(self) -> None:
-        """Reloads the page when the definition's columns or version changed; the URL preserves the view.
+        """Reloads the page when the columns or the version of the definition have changed. The URL preserves the view.
 
         Also detects revoked and restored permissions, and updates the rows.
         """
-        if await self._right_changed():
+        if await self._permission_changed():
             await self.resync()
         await self.show_state()
         with suppress(ApiError, CacheSyncError):
@@ -303,7 +303,7 @@ class _List:
         self.grid.set_visibility(state == "rows")
         self.empty.clear()
         with self.empty:
-            if state == "refused":
+            if state == "denied":
                 draw(AccessDenied("list", self.kind, self.ctx.viewer.name, self.view.namespace, revoked=True))
             elif state == "missing":
                 draw(KindNotFound(self.kind.path, self.ctx.backend.known_kinds))
@@ -311,32 +311,32 @@ class _List:
                 self._draw_empty()
 
     async def _empty_state(self) -> str:
-        if await self._is_refused():
-            return "refused"
+        if await self._is_denied():
+            return "denied"
         try:
             return "missing" if await self.ctx.backend.kind(self.kind.path) is None else "empty"
         except (ApiError, CacheSyncError):
-            return "empty"  # unknown
+            return "empty"  # the server did not answer
 
-    async def _is_refused(self) -> bool:
+    async def _is_denied(self) -> bool:
         try:
             return not await self.ctx.can_see(self.kind, self.view.namespace)
         except (ApiError, CacheSyncError):
-            return self.state == "refused"  # unknown, so the state stays
+            return self.state == "denied"  # the server did not answer, so the state stays
 
-    async def _right_changed(self) -> bool:
+    async def _permission_changed(self) -> bool:
         """Whether the permission to see the rows was revoked or restored."""
         if self.state == "rows":
-            # All namespaces would need many reviews; `resync` does that less often.
-            return bool(self.view.namespace) and await self._is_refused()
-        return self.state == "refused" and not await self._is_refused()
+            # Checking all namespaces needs many access reviews; `resync` does it less often.
+            return bool(self.view.namespace) and await self._is_denied()
+        return self.state == "denied" and not await self._is_denied()
 
     def _draw_empty(self) -> None:
         with ui.column().classes("kw-card kw-problem").props("data-testid=empty"):
             icon("inbox").classes("kw-muted")
             where = f" in namespace {self.view.namespace}" if self.view.namespace else ""
-            such = f" with labels {self.view.labels}" if self.view.labels else ""
-            ui.label(f"No {self.kind.kind}{where}{such} yet").classes("kw-problem-title")
+            selected = f" with labels {self.view.labels}" if self.view.labels else ""
+            ui.label(f"No {self.kind.kind}{where}{selected} yet").classes("kw-problem-title")
             if self.may_create:
                 ui.label("Create one here, or from a terminal:").classes("kw-problem-text")
                 link(f"New {self.kind.kind}", new_address(self.kind.path, self.view.namespace))
@@ -350,5 +350,5 @@ def _layout_of(kind: Kind) -> object:
     return kind.version, columns_of(kind)
 
 
-def _labels_of(row: Row) -> dict[str, str]:
+def _labels_in(row: Row) -> dict[str, str]:
     return dict(one.split("=", 1) for one in row["labels"].split(",") if one)

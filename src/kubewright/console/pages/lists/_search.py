@@ -17,7 +17,7 @@ from kubewright.console.pages.widgets import heading, link, state_mark
 
 __all__ = ["kind_by_name", "search"]
 
-_OF_A_KIND: Final = 50
+_MAX_PER_KIND: Final = 50
 
 
 @page("/kinds/{name}")
@@ -47,7 +47,7 @@ async def search(ctx: PageContext, q: str = "") -> None:
         among = await ctx.backend.all_namespaces()
         results = {
             one.kind: one
-            async for one in find_objects(ctx.backend.cache, ctx.viewer, searched, among, q, most=_OF_A_KIND)
+            async for one in find_objects(ctx.backend.cache, ctx.viewer, searched, among, q, most=_MAX_PER_KIND)
         }
         for kind in searched:
             if kind in results:

@@ -18,20 +18,20 @@ from kubewright.pausing import PAUSE_ANNOTATION
 
 __all__ = ["ActionsMenu"]
 
-_MOST_REPLICAS = 2**31 - 1
+_MAX_REPLICAS = 2**31 - 1
 
 
 class ActionsMenu:
-    """The button with the menu. Dialogs are drawn in `dialogs`, which survives when the button is redrawn."""
+    """The button with the menu. Draws dialogs in the element `dialogs`, which outlives a redraw of the button."""
 
     def __init__(self, view: ObjectView, dialogs: ui.element) -> None:
         self._view = view
         self._dialogs = dialogs
         self._version: object = None
-        self._added: list[Added] = []
+        self._extension_actions: list[Added] = []
 
     def names(self) -> list[str]:
-        """Returns the actions that the menu shows: while they are the same, it needs no redraw."""
+        """Returns the names of the actions in the menu. The menu needs a redraw only if they change."""
         actions = [] if self._view.viewer.read_only else self._actions()
         return [*(one.name for one in actions), *(one.id for one in self._extensions())]
 
@@ -42,18 +42,18 @@ class ActionsMenu:
         button = ui.button("Actions").props("flat dense no-caps icon-right=expand_more data-testid=actions")
         with button, ui.menu():
             for action in actions:
-                ui.menu_item(action.title, partial(self._ask, action.name))
+                ui.menu_item(action.title, partial(self._confirm, action.name))
             for added in self._extensions():
                 ui.menu_item(added.title, partial(ask_action, view, added, self._dialogs))
-            ui.menu_item("Copy as kubectl", self._copy)
+            ui.menu_item("Copy as kubectl", self._show_commands)
 
     def _extensions(self) -> list[Added]:
-        """Asks the extensions once for each version of the object: their code is not ours, and may be slow or fail."""
+        """Calls the extensions once per version of the object: their code is not ours, and can be slow or fail."""
         obj = self._view.obj or {}
         version = (obj.get("metadata") or {}).get("resourceVersion")
         if version is None or version != self._version:
-            self._version, self._added = version, extension_actions(self._view)
-        return self._added
+            self._version, self._extension_actions = version, extension_actions(self._view)
+        return self._extension_actions
 
     def _actions(self) -> list[Action]:
         view = self._view
@@ -68,7 +68,7 @@ class ActionsMenu:
             pause_annotation=annotation,
         )
 
-    def _copy(self) -> None:
+    def _show_commands(self) -> None:
         view = self._view
         place = (view.kind, view.key.namespace, view.key.name)
         self._dialogs.clear()
@@ -82,7 +82,7 @@ class ActionsMenu:
                     CopyButton(partial(str, line))
             ui.button("Close", on_click=dialog.close).props("flat dense")
 
-    async def _ask(self, name: str) -> None:
+    async def _confirm(self, name: str) -> None:
         action = next((one for one in self._actions() if one.name == name), None)
         if action is None:
             return
@@ -94,12 +94,12 @@ class ActionsMenu:
 
 
 class _Confirmation:
-    """The dialog of one action: what it does, as a command too, and its result."""
+    """The dialog of one action: its explanation, the kubectl command that does the same, and its result."""
 
     def __init__(self, view: ObjectView, action: Action, *, may: bool) -> None:
         self._view = view
         self._action = action
-        self._may = may
+        self._allowed = may
         self._uid = view.uid
 
     def draw(self) -> None:
@@ -121,9 +121,9 @@ class _Confirmation:
             self._problem = ui.label("").classes("kw-error").props("role=alert")
             self._problem.set_visibility(False)
             with ui.row():
-                button = ui.button(action.title, icon=action.icon, on_click=self._act).props("unelevated dense no-caps")
+                button = ui.button(action.title, icon=action.icon, on_click=self._run).props("unelevated dense no-caps")
                 ui.button("Cancel", on_click=self._dialog.close).props("flat dense no-caps")
-            if not self._may:
+            if not self._allowed:
                 part = f"/{action.subresource}" if action.subresource else ""
                 self._fail(f"You may not do this: you need the verb “patch” on {view.kind.plural}{part}.")
                 button.disable()
@@ -133,13 +133,13 @@ class _Confirmation:
         return f"{self._action.command}{wanted}".replace("--replicas ", "--replicas=")
 
     def _replicas(self) -> int:
-        return min(max(int(self._number.value or 0), 0), _MOST_REPLICAS)
+        return min(max(int(self._number.value or 0), 0), _MAX_REPLICAS)
 
     def _fail(self, text: str) -> None:
         self._problem.set_text(text)
         self._problem.set_visibility(True)
 
-    async def _act(self) -> None:
+    async def _run(self) -> None:
         view, action = self._view, self._action
         patch = dict(action.patch) if action.replicas is None else scaled_to(self._replicas())
         record = view.backend.primary.audit.of(view.viewer.name, view.kind)

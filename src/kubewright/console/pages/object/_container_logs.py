@@ -15,9 +15,9 @@ from kubewright.console.pages.widgets import Download, empty, labeled, section
 
 __all__ = ["ContainerLogs", "containers_of"]
 
-_LINES: Final = 2_000
-_SHOWN: Final = 500
-_LINE_LENGTH: Final = 4_000
+_MAX_LINES: Final = 2_000
+_MAX_SHOWN: Final = 500
+_MAX_LINE_LENGTH: Final = 4_000
 _REFRESH_SECONDS: Final = 0.5
 _PODS: Final = "core/pods"
 
@@ -37,7 +37,7 @@ class ContainerLogs:
 
     def __init__(self, view: ObjectView) -> None:
         self._view = view
-        self._lines: deque[str] = deque(maxlen=_LINES)
+        self._lines: deque[str] = deque(maxlen=_MAX_LINES)
         self._reading: asyncio.Task[None] | None = None
         self._dirty = False
         self._state = ""
@@ -59,20 +59,22 @@ class ContainerLogs:
         """Draws the controls and the lines of the first container."""
         section("Container logs")
         if not choices:
-            empty("There are no pods whose logs could be shown.", picture="subject")
+            empty("There are no pods with logs.", picture="subject")
             return
         with ui.row().classes("kw-toolbar"):
             self._container = ui.select(choices, value=next(iter(choices)), on_change=self._start)
             labeled(self._container.props("outlined dense options-dense"), "Container")
             self._level = ui.select(
-                {"": "All levels", **{one: f"{one} and above" for one in LEVELS[1:]}}, value="", on_change=self._mark
+                {"": "All levels", **{one: f"{one} and above" for one in LEVELS[1:]}},
+                value="",
+                on_change=self._mark_dirty,
             )
             labeled(self._level.props("outlined dense options-dense"), "Level")
-            self._text = ui.input(placeholder="Search", on_change=self._mark)
+            self._text = ui.input(placeholder="Search", on_change=self._mark_dirty)
             labeled(self._text.props("outlined dense clearable debounce=200"), "Search the log")
             self._following = ui.switch("Follow", value=True, on_change=self._start)
             self._previous = ui.switch("Previous container", value=False, on_change=self._start)
-            self._folding = ui.switch("Fold repeats", value=True, on_change=self._mark)
+            self._folding = ui.switch("Collapse repeated lines", value=True, on_change=self._mark_dirty)
             ui.button("Download", icon="download", on_click=self._download).props("flat dense no-caps")
         self._file = Download()
         self._note = ui.label("").classes("kw-muted kw-small").props("role=status data-testid=log-state")
@@ -87,7 +89,7 @@ class ContainerLogs:
         if self._reading is not None:
             self._reading.cancel()
 
-    def _mark(self) -> None:
+    def _mark_dirty(self) -> None:
         self._dirty = True
 
     def _start(self) -> None:
@@ -112,9 +114,9 @@ class ContainerLogs:
                 follow=bool(self._following.value) and not self._previous.value,
                 previous=bool(self._previous.value),
                 timestamps=True,
-                tail_lines=_LINES,
+                tail_lines=_MAX_LINES,
             ):
-                self._lines.append(line[:_LINE_LENGTH])
+                self._lines.append(line[:_MAX_LINE_LENGTH])
                 self._dirty = True
         except ApiError as error:
             self._state = error.status.message or str(error)
@@ -127,16 +129,16 @@ class ContainerLogs:
 
     def _refresh(self) -> None:
         if not self._dirty:
-            self._note_state(self._note.text.partition(" · ")[2])
+            self._show_status(self._note.text.partition(" · ")[2])
             return
         self._dirty = False
         found = self._selected()
         shown = [*map(str, fold_repeats(found))] if self._folding.value else found
-        self._output.set_text("\n".join(shown[-_SHOWN:]))
-        cut = f", the last {_SHOWN} are shown" if len(shown) > _SHOWN else ""
-        self._note_state(f"{len(found):,} of {len(self._lines):,} lines{cut}")
+        self._output.set_text("\n".join(shown[-_MAX_SHOWN:]))
+        truncation = f", the last {_MAX_SHOWN} are shown" if len(shown) > _MAX_SHOWN else ""
+        self._show_status(f"{len(found):,} of {len(self._lines):,} lines{truncation}")
 
-    def _note_state(self, counted: str) -> None:
+    def _show_status(self, counted: str) -> None:
         self._note.set_text(f"{self._state} · {counted}")
 
     def _download(self) -> None:

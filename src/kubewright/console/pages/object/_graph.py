@@ -15,8 +15,8 @@ from kubewright.console.pages.widgets import link, section, state_mark
 
 __all__ = ["GraphCard"]
 
-_SIBLINGS: Final = 25
-_NAMED: Final = 8
+_MAX_SIBLINGS: Final = 25
+_MAX_NAMED: Final = 8
 
 
 class GraphCard(Tab):
@@ -36,62 +36,62 @@ class GraphCard(Tab):
                 ui.label("Loading…").classes("kw-muted")
                 return
             with ui.element("ul").classes("kw-tree").props("aria-label='Owner graph'"):
-                self._levels([*reversed(view.ancestry.levels)])
+                self._draw_levels([*reversed(view.ancestry.levels)])
             if not view.tree.children:
-                names = ", ".join(kind.plural for kind in view.searched[:_NAMED])
-                _note("It owns no objects." + (f" Searched: {names}." if names else ""))
+                names = ", ".join(kind.plural for kind in view.searched[:_MAX_NAMED])
+                _draw_note("It owns no objects." + (f" Searched: {names}." if names else ""))
             if view.tree.truncated or view.ancestry.truncated:
-                _note("Not all objects are shown.")
+                _draw_note("Not all objects are shown.")
             if view.ancestry.missing:
-                _note(f"Owners that do not exist: {', '.join(view.ancestry.missing[:_NAMED])}.")
+                _draw_note(f"Owners that do not exist: {', '.join(view.ancestry.missing[:_MAX_NAMED])}.")
             hidden = [*dict.fromkeys([*view.ancestry.hidden, *view.unlisted])]
             if hidden:
-                _hidden(hidden)
+                _draw_hidden_kinds(hidden)
 
-    def _levels(self, levels: Sequence[tuple[Node, ...]]) -> None:
-        """Draws the owners of one level; the next level is inside the last of them."""
+    def _draw_levels(self, levels: Sequence[tuple[Node, ...]]) -> None:
+        """Draws the owners of one level. The next level is nested in the last owner."""
         if not levels:
-            self._own()
+            self._draw_own_node()
             return
         *first, last = levels[0]
         for node in first:
             with ui.element("li"):
-                _node(node)
+                _draw_node(node)
         with ui.element("li"):
-            _node(last)
+            _draw_node(last)
             with ui.element("ul"):
-                self._levels(levels[1:])
+                self._draw_levels(levels[1:])
 
-    def _own(self) -> None:
+    def _draw_own_node(self) -> None:
         view = self.view
         with ui.element("li").props("aria-current=true data-testid=own-node"):
             with ui.row().classes("kw-node kw-own-node"):
                 state_mark(view.health.state)
                 ui.label(view.kind.kind).classes("kw-muted")
                 ui.label(view.key.name).classes("kw-strong")
-            self._children(view.tree.children)
+            self._draw_children(view.tree.children)
 
-    def _children(self, nodes: Sequence[Node]) -> None:
+    def _draw_children(self, nodes: Sequence[Node]) -> None:
         if not nodes:
             return
         with ui.element("ul"):
-            for node in nodes[:_SIBLINGS]:
-                self._child(node)
-        if len(nodes) > _SIBLINGS:
+            for node in nodes[:_MAX_SIBLINGS]:
+                self._draw_child(node)
+        if len(nodes) > _MAX_SIBLINGS:
             with ui.element("details").classes("kw-details"):
                 with ui.element("summary"):
-                    ui.label(f"{len(nodes) - _SIBLINGS:,} more")
+                    ui.label(f"{len(nodes) - _MAX_SIBLINGS:,} more")
                 with ui.element("ul"):
-                    for node in nodes[_SIBLINGS:]:
-                        self._child(node)
+                    for node in nodes[_MAX_SIBLINGS:]:
+                        self._draw_child(node)
 
-    def _child(self, node: Node) -> None:
+    def _draw_child(self, node: Node) -> None:
         with ui.element("li"):
-            _node(node)
-            self._children(node.children)
+            _draw_node(node)
+            self._draw_children(node.children)
 
 
-def _node(node: Node) -> None:
+def _draw_node(node: Node) -> None:
     with ui.row().classes("kw-node"):
         state_mark(node.health.state)
         ui.label(node.kind.kind).classes("kw-muted")
@@ -100,11 +100,11 @@ def _node(node: Node) -> None:
             ui.label(node.health.why).classes("kw-muted kw-small")
 
 
-def _note(text: str) -> ui.label:
+def _draw_note(text: str) -> ui.label:
     return ui.label(text).classes("kw-muted kw-small")
 
 
-def _hidden(kinds: Sequence[Kind]) -> None:
-    names = ", ".join(kind.plural for kind in kinds[:_NAMED])
-    more = f" and {len(kinds) - _NAMED} more" if len(kinds) > _NAMED else ""
-    _note(f"Not shown, because you or the console may not list them: {names}{more}.").props("data-testid=unlisted")
+def _draw_hidden_kinds(kinds: Sequence[Kind]) -> None:
+    names = ", ".join(kind.plural for kind in kinds[:_MAX_NAMED])
+    more = f" and {len(kinds) - _MAX_NAMED} more" if len(kinds) > _MAX_NAMED else ""
+    _draw_note(f"Not shown, because you or the console may not list them: {names}{more}.").props("data-testid=unlisted")

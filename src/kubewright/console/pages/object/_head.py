@@ -21,8 +21,8 @@ _UNDECODABLE: Final = "DecodeError: "
 class Head:
     """Draws the name, state, owners and actions, and banners for problems.
 
-    The actions are an element beside the rest, which is redrawn more often: the state of a failing object changes with
-    each attempt, and a redraw would close an open menu and move the focus.
+    The actions are a separate element, because the rest is redrawn more often. The state of a failing object changes
+    with each attempt, and a redraw would close an open menu and move the focus.
     """
 
     def __init__(self, view: ObjectView, times: RelativeTimes) -> None:
@@ -39,7 +39,7 @@ class Head:
             with ui.row().classes("kw-object-title"):
                 self._title = ui.element("div").style("display: contents")
                 ui.space()
-                self._acts = ui.row().classes("kw-acts")
+                self._buttons = ui.row().classes("kw-acts")
             self._rest = ui.element("div").style("display: contents")
         self._menu = ActionsMenu(self._view, ui.element("div"))
         self.update()
@@ -74,11 +74,11 @@ class Head:
     def _redraw(self) -> None:
         for place in (self._crumbs, self._title, self._rest):
             place.clear()
-        self._names()
+        self._draw_title()
         with self._rest:
-            self._banners()
+            self._draw_banners()
 
-    def _names(self) -> None:
+    def _draw_title(self) -> None:
         view = self._view
         with self._crumbs:
             link(view.kind.kind, kind_address(view.kind.path))
@@ -87,7 +87,7 @@ class Head:
                 link(view.key.namespace, ListView(namespace=view.key.namespace).address(view.kind.path))
             for owner in _owners(view):
                 ui.label("· owned by").classes("kw-muted")
-                _owner(view, owner)
+                _draw_owner(view, owner)
         with self._title:
             with ui.element("h1").classes("kw-title"):
                 ui.label(view.key.name).style("display: inline").props("data-testid=object-name")
@@ -99,8 +99,8 @@ class Head:
         if created is not None:
             with self._rest, ui.row().classes("kw-subtitle kw-line"):
                 generation = _metadata(view).get("generation")
-                counted = f" · generation {generation}" if generation is not None else ""
-                ui.label(f"{view.kind.api_version}{counted} · created")
+                generation_text = f" · generation {generation}" if generation is not None else ""
+                ui.label(f"{view.kind.api_version}{generation_text} · created")
                 self._times.label(created)
 
     def _update_actions(self) -> None:
@@ -111,17 +111,17 @@ class Head:
         if content == self._actions_shown:
             return
         self._actions_shown = content
-        self._acts.clear()
+        self._buttons.clear()
         if not drawn:
             return
         address = object_address(view.kind.path, view.key.namespace, view.key.name)
-        with self._acts:
+        with self._buttons:
             self._menu.draw()
             if not view.viewer.read_only:
-                _action("Edit", "edit", f"{address}/edit", "" if view.may_change else "patch")
-                _action("Delete", "delete", f"{address}/delete", "" if view.may_delete else "delete")
+                _draw_button("Edit", "edit", f"{address}/edit", "" if view.may_change else "patch")
+                _draw_button("Delete", "delete", f"{address}/delete", "" if view.may_delete else "delete")
 
-    def _banners(self) -> None:
+    def _draw_banners(self) -> None:
         view = self._view
         if self._outage:
             banner(f"The data may be outdated: {self._outage}", "failing", "cloud_off")
@@ -136,8 +136,8 @@ class Head:
             banner(text, "terminating", "delete").props("data-testid=gone")
         elif _metadata(view).get("deletionTimestamp"):
             finalizers = [str(one) for one in _metadata(view).get("finalizers") or ()]
-            held = f"Waiting for finalizers: {', '.join(finalizers)}." if finalizers else "No finalizers are left."
-            banner(f"This object is being deleted. {held}", "terminating", "auto_delete").props(
+            blockers = f"Waiting for finalizers: {', '.join(finalizers)}." if finalizers else "No finalizers are left."
+            banner(f"This object is being deleted. {blockers}", "terminating", "auto_delete").props(
                 "data-testid=terminating"
             )
         if problem := self._problem():
@@ -165,7 +165,7 @@ def _created(view: ObjectView) -> datetime | None:
     return parse_time(_metadata(view).get("creationTimestamp"))
 
 
-def _action(text: str, name: str, address: str, missing: str) -> None:
+def _draw_button(text: str, name: str, address: str, missing: str) -> None:
     """Draws a button, disabled with the missing verb if the viewer lacks the permission."""
     with ui.element("span") as place:
         picture = "lock" if missing else name
@@ -183,12 +183,12 @@ def _owners(view: ObjectView) -> list[dict[str, Any]]:
     return [one for one in listed if isinstance(one, dict)][:5] if isinstance(listed, list) else []
 
 
-def _owner(view: ObjectView, owner: dict[str, Any]) -> None:
+def _draw_owner(view: ObjectView, owner: dict[str, Any]) -> None:
     """Draws an owner, as a link if its kind is known."""
     group, name = str(owner.get("apiVersion", "")).rpartition("/")[0], str(owner.get("name", ""))
     text = f"{owner.get('kind', '')} {name}"
-    inspected = (kind for kind in view.backend.known_kinds if (kind.group, kind.kind) == (group, owner.get("kind")))
-    if kind := next(inspected, None):
+    kinds = (kind for kind in view.backend.known_kinds if (kind.group, kind.kind) == (group, owner.get("kind")))
+    if kind := next(kinds, None):
         link(text, object_address(kind.path, view.key.namespace if kind.namespaced else "", name))
     else:
         ui.label(text).classes("kw-muted")

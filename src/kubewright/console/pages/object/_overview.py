@@ -32,7 +32,7 @@ from kubewright.observe import QueueState
 
 __all__ = ["OverviewTab"]
 
-_LABELS_AT_MOST = 40
+_MAX_LABELS = 40
 _SHOWN_CONDITIONS = 3
 _MESSAGE_LENGTH = 300
 _CONCERNS: Final = {
@@ -86,8 +86,8 @@ class _Operator(Tab):
             for status in view.controllers
         ]
         operators = view.backend.operators
-        silent = bool(operators.controllers_of(view.kind.group, view.kind.kind))
-        return status, view.ready, view.unlisted, silent, [operator.name for operator in operators]
+        reconciled = bool(operators.controllers_of(view.kind.group, view.kind.kind))
+        return status, view.ready, view.unlisted, reconciled, [operator.name for operator in operators]
 
     def _trigger_of(self, entry: ReconcileEntry) -> str:
         """Names the object that caused the reconcile, unless the viewer may not list its kind."""
@@ -137,7 +137,7 @@ class _Conditions(Tab):
             conditions = problems_first(conditions_of(view.obj or {}))
             if not conditions:
                 empty("The status has no conditions.", picture="rule")
-            shown, folded = _folded(conditions)
+            shown, folded = _split_conditions(conditions)
             for one in shown:
                 self._condition(one)
             if folded:
@@ -146,12 +146,12 @@ class _Conditions(Tab):
                         ui.label(f"{len(folded):,} more without a problem")
                     for one in folded:
                         self._condition(one)
-            _more(count_conditions(view.obj or {}) - len(conditions))
+            _draw_omitted(count_conditions(view.obj or {}) - len(conditions))
             history = view.backend.conditions.history(view.uid)
             if conditions or history:
                 section("Condition history")
-                noted = "Transitions are recorded while a page shows objects of this kind"
-                ui.label(f"{noted}." if history else f"{noted}. None so far.").classes("kw-muted kw-small")
+                note = "Transitions are recorded while a page shows objects of this kind"
+                ui.label(f"{note}." if history else f"{note}. None so far.").classes("kw-muted kw-small")
             if history:
                 with ui.element("ol").classes("kw-history").props("data-testid=condition-history"):
                     for change in history:
@@ -200,11 +200,11 @@ class _Metadata(Tab):
             for name, values in pairs:
                 section(name.capitalize())
                 with ui.element("div").classes("kw-pairs"):
-                    for key, value in [*values.items()][:_LABELS_AT_MOST]:
+                    for key, value in [*values.items()][:_MAX_LABELS]:
                         with self._pair(f"{key}={value}" if name == "labels" else ""):
                             ui.label(key).classes("kw-pair-name")
-                            ui.label(_short(value)).classes("kw-pair-value")
-                _more(len(values) - _LABELS_AT_MOST)
+                            ui.label(_shorten(value)).classes("kw-pair-value")
+                _draw_omitted(len(values) - _MAX_LABELS)
 
     def _pair(self, selector: str) -> ui.element:
         """Draws the chip of a pair: for a label, a link to the objects that have it."""
@@ -220,7 +220,7 @@ class _Metadata(Tab):
         return made
 
 
-def _folded(conditions: list[Condition]) -> tuple[list[Condition], list[Condition]]:
+def _split_conditions(conditions: list[Condition]) -> tuple[list[Condition], list[Condition]]:
     """Returns the conditions to show, and those that are folded: all without a problem, if there is one."""
     problems = [one for one in conditions if one.concern is not Concern.NONE]
     shown = problems or conditions[:_SHOWN_CONDITIONS]
@@ -235,12 +235,12 @@ def _queue_now(queue: QueueState, now: datetime) -> str:
     return queue_text(queue, now)[1]
 
 
-def _more(number: int) -> None:
+def _draw_omitted(number: int) -> None:
     """Shows how many entries are omitted."""
     if number > 0:
         ui.label(f"{number:,} more in the YAML.").classes("kw-muted kw-small").props("data-testid=more")
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = value if isinstance(value, str) else str(value)
     return text if len(text) <= 200 else f"{text[:200]}…"

@@ -65,16 +65,16 @@ class ObjectPage:
     def __init__(self, ctx: PageContext, shell: Shell, kind: Kind, key: ObjectKey, tab: str) -> None:
         self._ctx = ctx
         self._shell = shell
-        self._woken = asyncio.Event()
-        self._view = ObjectView(ctx.backend, ctx.viewer, kind, key, self._woken.set)
-        self._name = tab
+        self._changed = asyncio.Event()
+        self._view = ObjectView(ctx.backend, ctx.viewer, kind, key, self._changed.set)
+        self._tab_name = tab
         self._times = RelativeTimes()
         self._tab: Tab | None = None
         self._tasks: list[asyncio.Task[None]] = []
 
     async def draw(self) -> None:
         """Draws what is available, and loads the rest afterwards."""
-        self._ctx.on_close(self._leave)
+        self._ctx.on_close(self._close)
         self._ctx.on_session_end(self._close_tab)
         await self._view.open()
         await self._view.refresh()
@@ -82,33 +82,33 @@ class ObjectPage:
         self._head.draw()
         self._tabs = ui.tabs(on_change=lambda event: self._choose(str(event.value))).classes("kw-tabs")
         self._tabs.props("dense no-caps inline-label align=left aria-label='Views of this object'")
-        self._offered: dict[str, ui.tab] = {}
+        self._tab_elements: dict[str, ui.tab] = {}
         for name in _TABS:
-            if name != _TERMINAL or name == self._name:
-                self._offer(name)
-        self._tabs.set_value(self._name)
+            if name != _TERMINAL or name == self._tab_name:
+                self._add_tab(name)
+        self._tabs.set_value(self._tab_name)
         self._panel = ui.column().classes("kw-panel").props("role=tabpanel")
         self._show()
         ui.timer(5.0, self._times.tick)
         self._tasks.append(asyncio.create_task(self._follow(), name=f"page of {self._view.kind} {self._view.key}"))
 
-    def _offer(self, name: str) -> None:
+    def _add_tab(self, name: str) -> None:
         with self._tabs:
             title, picture, _ = _TABS[name]
-            self._offered[name] = ui.tab(name, title, icon=picture)
-            self._offered[name].props["data-testid"] = f"tab-{name}"
+            self._tab_elements[name] = ui.tab(name, title, icon=picture)
+            self._tab_elements[name].props["data-testid"] = f"tab-{name}"
 
-    async def _offer_terminal(self) -> None:
-        """Adds or removes the tab of the terminal. An open terminal stays, and says why it ended."""
-        wanted = self._name == _TERMINAL or await offers_terminal(self._view)
-        if wanted and _TERMINAL not in self._offered:
-            self._offer(_TERMINAL)
-        elif not wanted and _TERMINAL in self._offered:
-            self._offered.pop(_TERMINAL).delete()
+    async def _update_terminal_tab(self) -> None:
+        """Adds or removes the terminal's tab. The tab of an open terminal stays, and shows why the terminal ended."""
+        wanted = self._tab_name == _TERMINAL or await offers_terminal(self._view)
+        if wanted and _TERMINAL not in self._tab_elements:
+            self._add_tab(_TERMINAL)
+        elif not wanted and _TERMINAL in self._tab_elements:
+            self._tab_elements.pop(_TERMINAL).delete()
 
     def _choose(self, name: str) -> None:
-        if name in _TABS and name != self._name:
-            self._name = name
+        if name in _TABS and name != self._tab_name:
+            self._tab_name = name
             view = self._view
             address = object_address(view.kind.path, view.key.namespace, view.key.name)
             self._shell.show_address(address if name == "overview" else f"{address}?tab={name}")
@@ -118,7 +118,7 @@ class ObjectPage:
         self._close_tab()
         self._panel.clear()
         with self._panel:
-            self._tab = _TABS[self._name][2](self._view, self._times)
+            self._tab = _TABS[self._tab_name][2](self._view, self._times)
             self._tab.draw()
 
     def _close_tab(self) -> None:
@@ -131,24 +131,24 @@ class ObjectPage:
             await self._view.open_others()
         except ApiError as error:
             logger.warning("cannot show the objects that %s owns: %s", self._view.key, error)
-        self._woken.set()
+        self._changed.set()
         while True:
-            await self._woken.wait()
-            self._woken.clear()
+            await self._changed.wait()
+            self._changed.clear()
             try:
                 await self._view.refresh()
                 self._head.update()
-                await self._offer_terminal()
+                await self._update_terminal_tab()
                 if self._tab is not None:
                     await self._tab.update()
             except ApiError as error:
                 self._head.show_outage(str(error))
-                asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._woken.set)
+                asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._changed.set)
             except Exception:
                 logger.exception("cannot update the page of %s %s", self._view.kind, self._view.key)
             await asyncio.sleep(_REDRAW_DELAY)
 
-    def _leave(self) -> None:
+    def _close(self) -> None:
         for task in self._tasks:
             task.cancel()
         self._close_tab()

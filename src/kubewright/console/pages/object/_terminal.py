@@ -66,7 +66,7 @@ class TerminalTab(Tab):
         self.close()
         self._choices = ContainerLogs.choices(self.view)
         if not self._choices:
-            empty("There are no containers in which a shell could run.", picture="terminal")
+            empty("There are no containers to run a shell in.", picture="terminal")
             return
         with ui.row().classes("kw-toolbar"):
             self._container = ui.select(self._choices, value=next(iter(self._choices)), on_change=self._start)
@@ -77,7 +77,7 @@ class TerminalTab(Tab):
         with ui.element("div").classes("kw-card kw-terminal-frame").props("data-testid=terminal"):
             self._screen = TerminalScreen("Terminal. Shift+Tab leaves it.")
         self._screen.on("ready", self._ready).on("size", self._resized).on("typed", self._typed)
-        ui.label("Shift+Tab leaves the terminal. What you type is sent to the container and is not recorded.").classes(
+        ui.label("Shift+Tab leaves the terminal. Your input is sent to the container and is not recorded.").classes(
             "kw-muted kw-small"
         )
 

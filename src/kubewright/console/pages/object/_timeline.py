@@ -56,17 +56,17 @@ class TimelineTab(Tab):
     def __init__(self, view: ObjectView, times: RelativeTimes) -> None:
         super().__init__(view, times)
         self._open: set[str] = set()
-        self._parts: list[_Part] = []
+        self._reports: list[_ControllerReport] = []
 
     def content(self) -> Any:
-        """Returns which controllers report. Their reports are updated in place."""
+        """Returns the controllers that report. `update` updates their reports in place."""
         return [
             (status.ref.controller.name, status.problem, status.inspected is None) for status in self.view.controllers
         ]
 
     def fill(self) -> None:
-        """Draws one part per controller."""
-        self._parts = []
+        """Draws one report per controller."""
+        self._reports = []
         if operator_hint(self.view):
             return
         for status in self.view.controllers:
@@ -77,20 +77,20 @@ class TimelineTab(Tab):
             if status.problem:
                 banner(status.problem, "failing", "cloud_off")
             elif status.inspected is None:
-                empty("It has not reconciled this object, or no longer remembers it.", picture="history")
+                empty("This controller has no record of a reconcile of this object.", picture="history")
             else:
-                self._parts.append(_Part(status, self.times, self._open))
+                self._reports.append(_ControllerReport(status, self.times, self._open))
 
     async def update(self) -> None:
         """Updates the reports in place."""
         await super().update()
-        for part, status in zip(
-            self._parts, [one for one in self.view.controllers if one.inspected is not None], strict=False
+        for report, status in zip(
+            self._reports, [one for one in self.view.controllers if one.inspected is not None], strict=False
         ):
-            part.update(status)
+            report.update(status)
 
 
-class _Part:
+class _ControllerReport:
     """The report of one controller."""
 
     def __init__(self, status: ControllerStatus, times: RelativeTimes, opened: set[str]) -> None:
@@ -111,24 +111,24 @@ class _Part:
         if shown[0] != self._shown[0]:
             self._queue.clear()
             with self._queue:
-                self._place(queue)
+                self._draw_queue(queue)
         if shown[1] != self._shown[1]:
             self._chart.options.update(durations_options(entries))
             self._chart.update()
-            self._arrange(entries)
+            self._update_entries(entries)
         self._shown = shown
 
-    def _arrange(self, entries: Sequence[ReconcileEntry]) -> None:
-        """Adds new entries and removes old ones. The others stay in place, so that a click hits its target."""
+    def _update_entries(self, entries: Sequence[ReconcileEntry]) -> None:
+        """Adds new entries and removes old ones. The others stay in place, so that a click does not miss its target."""
         for old in self._items.keys() - {entry.id for entry in entries}:
             self._items.pop(old).delete()
         for place, entry in enumerate(entries):
             if entry.id not in self._items:
                 with self._entries:
-                    self._items[entry.id] = self._entry(entry)
+                    self._items[entry.id] = self._draw_entry(entry)
                 self._items[entry.id].move(target_index=place)
 
-    def _place(self, queue: QueueState) -> None:
+    def _draw_queue(self, queue: QueueState) -> None:
         state, _ = queue_text(queue, datetime.now(UTC))
         state_mark(state, queue.state)
         self.times.label(None, lambda now: queue_text(queue, now)[1])
@@ -136,7 +136,7 @@ class _Part:
             cause = f" ({queue.cause})" if queue.cause else ""
             ui.label(f"· triggered by {queue.trigger}{cause}").classes("kw-muted")
 
-    def _entry(self, entry: ReconcileEntry) -> ui.element:
+    def _draw_entry(self, entry: ReconcileEntry) -> ui.element:
         record = entry.record
         with ui.element("li").classes("kw-entry kw-card").props("data-testid=entry") as item:
             with ui.row().classes("kw-line"):
@@ -153,14 +153,14 @@ class _Part:
             if record.error:
                 ui.label(record.error).classes("kw-error kw-mono").props("data-testid=entry-error")
             for number, write in enumerate(entry.writes):
-                self._write(entry, number, write)
+                self._draw_write(entry, number, write)
             if record.more_writes:
                 ui.label(f"and {record.more_writes} more writes").classes("kw-muted")
             if not entry.writes and entry.state is State.READY:
                 ui.label("No writes: everything was up to date.").classes("kw-muted kw-small")
         return item
 
-    def _write(self, entry: ReconcileEntry, number: int, write: WriteEntry) -> None:
+    def _draw_write(self, entry: ReconcileEntry, number: int, write: WriteEntry) -> None:
         details = write.lines or write.fields
         place = f"{entry.id} {number}"
         with ui.column().classes("kw-write").props("data-testid=write"):
@@ -169,9 +169,9 @@ class _Part:
                 ui.label(write.text)
                 ui.label(write.answer).classes("kw-badge kw-failing" if write.failed else "kw-badge")
                 if write.lines is None and write.fields:
-                    ui.label(_paths(write)).classes("kw-mono kw-small kw-muted")
+                    ui.label(_format_changes(write)).classes("kw-mono kw-small kw-muted")
                 if not details:
-                    ui.label(_no_details(write)).classes("kw-muted kw-small")
+                    ui.label(_missing_details(write)).classes("kw-muted kw-small")
                 toggle = ui.button("Changes", icon="difference").props("flat dense size=sm data-testid=changes")
                 toggle.set_visibility(bool(write.lines))
             if write.lines:
@@ -188,12 +188,12 @@ class _Part:
         block.set_visibility(place in self._open)
 
 
-def _paths(write: WriteEntry) -> str:
+def _format_changes(write: WriteEntry) -> str:
     signs = {"add": "+", "remove": "-", "replace": "~"}
     return ", ".join(f"{signs[change.op]}{change.path}" for change in write.fields or ())
 
 
-def _no_details(write: WriteEntry) -> str:
+def _missing_details(write: WriteEntry) -> str:
     if write.failed:
         return ""
     return "no changes" if write.fields is not None else "the changes are no longer stored"

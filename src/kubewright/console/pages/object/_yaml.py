@@ -22,19 +22,19 @@ class YamlTab(Tab):
 
     def __init__(self, view: ObjectView, times: RelativeTimes) -> None:
         super().__init__(view, times)
-        self._whole: dict[str, Any] | None = None
-        self._managed = False
-        self._revealed = False
+        self._full_object: dict[str, Any] | None = None
+        self._shows_managed_fields = False
+        self._shows_values = False
         self._editor: ui.codemirror
 
     def draw(self) -> None:
         """Draws the switches and the editor."""
         with ui.row().classes("kw-toolbar"):
-            ui.switch("Managed fields", on_change=lambda event: self._manage(bool(event.value))).props(
+            ui.switch("Managed fields", on_change=lambda event: self._toggle_managed_fields(bool(event.value))).props(
                 "dense data-testid=managed-fields"
             )
             if self.view.obj is not None and is_secret(self.view.obj):
-                ui.switch("Show values", on_change=lambda event: self._reveal(bool(event.value))).props(
+                ui.switch("Show values", on_change=lambda event: self._toggle_values(bool(event.value))).props(
                     "dense data-testid=reveal"
                 )
             self._note = ui.label("").classes("kw-muted")
@@ -47,25 +47,29 @@ class YamlTab(Tab):
 
     async def update(self) -> None:
         """Updates the text if the object changed."""
-        if self._managed and _revision(self._whole) != _revision(self.view.obj) and not self.view.gone:
-            await self._fetch()
+        if (
+            self._shows_managed_fields
+            and _revision(self._full_object) != _revision(self.view.obj)
+            and not self.view.gone
+        ):
+            await self._read_full_object()
         text = self._text()
         if text != self._editor.value:
             self._editor.set_value(text)
 
     def _text(self) -> str:
-        obj = self._whole if self._managed and self._whole is not None else self.view.obj
+        obj = self._full_object if self._shows_managed_fields and self._full_object is not None else self.view.obj
         if obj is None:
             return ""
-        shown = dict(obj) if self._managed else without_managed_fields(obj)
-        return write_yaml(shown if self._revealed else redact_secret(shown))
+        shown = dict(obj) if self._shows_managed_fields else without_managed_fields(obj)
+        return write_yaml(shown if self._shows_values else redact_secret(shown))
 
-    async def _manage(self, wanted: bool) -> None:
-        self._managed = wanted
+    async def _toggle_managed_fields(self, wanted: bool) -> None:
+        self._shows_managed_fields = wanted
         await self.update()
 
-    async def _fetch(self) -> None:
-        """Reads the object from the server, because caches omit managed fields, a third of most objects."""
+    async def _read_full_object(self) -> None:
+        """Reads the object from the server. Caches omit managed fields, which are a third of most objects."""
         view = self.view
         try:
             found = await view.viewer.client.get(view.kind.resource, view.key.name, view.key.namespace or None)
@@ -74,15 +78,15 @@ class YamlTab(Tab):
             return
         origin = found.metadata.origin
         if origin is not None:
-            self._whole = msgspec.json.decode(origin.raw)
+            self._full_object = msgspec.json.decode(origin.raw)
             self._note.set_text("")
 
-    async def _reveal(self, wanted: bool) -> None:
+    async def _toggle_values(self, wanted: bool) -> None:
         view = self.view
         allowed = wanted and await view.viewer.may("get", view.kind, view.key.namespace, view.key.name)
         if wanted and not allowed:
             self._note.set_text("You may not get this Secret: its values stay masked.")
-        self._revealed = allowed
+        self._shows_values = allowed
         await self.update()
 
 

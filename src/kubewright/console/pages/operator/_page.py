@@ -39,7 +39,7 @@ _NO_OPERATOR = problems.Problem(
 
 @page("/operator")
 async def show_operators(ctx: PageContext, controller: str = "", operator: str = "") -> None:
-    """Shows the problems of all operators that the console queries, and one of them: that with this address."""
+    """Shows the problems of all operators that the console queries, and the operator with this address."""
     with frame(ctx, "Operator", here="/operator") as around:
         add_object_style()
         await OperatorsPage(ctx, around.shell, controller, operator).draw()
@@ -52,7 +52,7 @@ _NOT_VISIBLE = problems.Problem(
     "grant the verb “list” on such a kind.",
     ["kubectl auth can-i --list"],
 )
-_RIGHTS_SECONDS = 15.0
+_PERMISSION_SECONDS = 15.0
 
 
 class OperatorsPage:
@@ -79,11 +79,11 @@ class OperatorsPage:
         """Draws the operators and subscribes to changes."""
         self._problems = ProblemList()
         self._place = ui.column().classes("kw-tab")
-        await self._check_rights()
+        await self._check_permissions()
         self._ctx.on_close(self._backend.operators.subscribe(self._update))
-        ui.timer(_RIGHTS_SECONDS, self._check_rights, immediate=False)
+        ui.timer(_PERMISSION_SECONDS, self._check_permissions, immediate=False)
 
-    async def _check_rights(self) -> None:
+    async def _check_permissions(self) -> None:
         try:
             self._allowed = None if self._ctx.session.local else await self._visible_kinds()
         except (ApiError, CacheSyncError):
@@ -104,20 +104,20 @@ class OperatorsPage:
         return report is not None and any((one.group, one.kind) in self._allowed for one in report.controllers)
 
     def _update(self) -> None:
-        every = [*self._backend.operators]
-        operators = [one for one in every if self._may_see(one)]
+        connected = [*self._backend.operators]
+        operators = [one for one in connected if self._may_see(one)]
         if self._drawn != operators or not operators:
             self._drawn = operators
-            self._draw(operators, bool(every))
+            self._draw(operators, bool(connected))
         self._problems.update(
             [
                 (one.name if len(operators) > 1 else "", problem)
                 for one in operators
-                for problem in operator_problems(one, _visible(one.report, self._allowed))
+                for problem in operator_problems(one, _visible_part(one.report, self._allowed))
             ]
         )
         if self._part is not None:
-            self._part.update(_visible(self._part.operator.report, self._allowed))
+            self._part.update(_visible_part(self._part.operator.report, self._allowed))
 
     def _draw(self, operators: list[WatchedOperator], any_connected: bool) -> None:
         self._place.clear()
@@ -126,7 +126,7 @@ class OperatorsPage:
             if not operators:
                 problems.draw(_NOT_VISIBLE if any_connected else _NO_OPERATOR)
                 return
-            self._by_key = _keys(operators)
+            self._by_key = _by_unique_address(operators)
             if self._address not in self._by_key:
                 self._address = next(iter(self._by_key))
             if len(operators) > 1:
@@ -219,8 +219,8 @@ class OperatorPart:
                         self._parts.append(Webhooks(self._times))
 
 
-def _keys(operators: list[WatchedOperator]) -> dict[str, WatchedOperator]:
-    """Returns the operators by address. Those in this process have the same one, and get a number."""
+def _by_unique_address(operators: list[WatchedOperator]) -> dict[str, WatchedOperator]:
+    """Returns the operators by address. Operators in this process share an address, so a number is added to it."""
     found: dict[str, WatchedOperator] = {}
     for one in operators:
         same = sum(other.address == one.address for other in found.values())
@@ -228,7 +228,7 @@ def _keys(operators: list[WatchedOperator]) -> dict[str, WatchedOperator]:
     return found
 
 
-def _visible(report: OperatorReport | None, allowed: frozenset[tuple[str, str]] | None) -> OperatorReport | None:
+def _visible_part(report: OperatorReport | None, allowed: frozenset[tuple[str, str]] | None) -> OperatorReport | None:
     """Returns the part of a report about kinds that the viewer may see."""
     if report is None or allowed is None:
         return report

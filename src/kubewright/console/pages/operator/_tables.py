@@ -13,6 +13,7 @@ from kubewright.console.objects import RESULT_STATES, State, ago, parse_time
 from kubewright.console.operators import percentile
 from kubewright.console.pages._addresses import kind_address
 from kubewright.console.pages.widgets import RelativeTimes, fact, link, section, state_mark
+from kubewright.counts import counted
 from kubewright.durations import format_duration
 from kubewright.observe import CacheReport, ControllerReport, OperatorReport
 
@@ -144,7 +145,7 @@ class Caches(Card):
                 self._row(one, report.at)
         size = sum(one.bytes for one in report.caches)
         objects = sum(one.objects for one in report.caches)
-        ui.label(f"{objects} objects, {_size(size)} of JSON in total").classes("kw-muted kw-small")
+        ui.label(f"{counted(objects, 'object')}, {_size(size)} of JSON in total").classes("kw-muted kw-small")
 
     def _row(self, one: CacheReport, at: datetime) -> None:
         with ui.element("tr").props("data-testid=cache"):

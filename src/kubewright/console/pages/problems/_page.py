@@ -17,16 +17,17 @@ from kubewright.console.pages._page import page
 from kubewright.console.pages.layout import frame
 from kubewright.console.pages.problems._found import Problem, find_problems
 from kubewright.console.pages.widgets import RelativeTimes, add_object_style, banner, empty, heading, link, state_mark
+from kubewright.counts import counted
 
 __all__ = ["show_problems"]
 
-_KINDS: Final = 60
-"""Custom kinds that are watched. Each costs the API server a watch."""
+_MAX_KINDS: Final = 60
+"""The most custom kinds to check. Each costs the API server a watch."""
 _WORKLOADS: Final = (
     *("apps/deployments", "apps/statefulsets", "apps/daemonsets", "batch/jobs", "core/pods"),
     "core/persistentvolumeclaims",
 )
-_SHOWN: Final = 200
+_MAX_SHOWN: Final = 200
 _REFRESH_SECONDS: Final = 1.0
 
 
@@ -54,23 +55,23 @@ class _Problems:
         self._ctx = ctx
         self._namespace = namespace
         custom = [kind for kind in kinds if kind.custom]
-        self._kinds = [*custom[:_KINDS], *(kind for kind in kinds if kind.path in _WORKLOADS)]
-        self._more = max(len(custom) - _KINDS, 0)
+        self._kinds = [*custom[:_MAX_KINDS], *(kind for kind in kinds if kind.path in _WORKLOADS)]
+        self._unchecked_kinds = max(len(custom) - _MAX_KINDS, 0)
         self._caches: list[ObjectCache] = []
         self._times = RelativeTimes()
         self._shown: Any = None
         self._dirty = True
 
     async def draw(self) -> None:
-        """Draws the problems that are known, and follows changes."""
+        """Draws the known problems, and updates them."""
         self._place = ui.column().classes("kw-tab")
         with self._place:
             ui.label("Loading…").classes("kw-muted")
-        self._ctx.on_close(self._ctx.backend.operators.subscribe(self._mark))
+        self._ctx.on_close(self._ctx.backend.operators.subscribe(self._mark_dirty))
         ui.timer(_REFRESH_SECONDS, self._refresh, immediate=False)
         ui.timer(0, self._open, once=True)
 
-    def _mark(self, *_: object) -> None:
+    def _mark_dirty(self, *_: object) -> None:
         self._dirty = True
 
     async def _open(self) -> None:
@@ -85,7 +86,7 @@ class _Problems:
             cache = await self._ctx.cache(kind)
         except (ApiError, CacheSyncError):
             return
-        self._ctx.on_close(cache.subscribe(self._mark).close)
+        self._ctx.on_close(cache.subscribe(self._mark_dirty).close)
         self._caches.append(cache)
 
     async def _refresh(self) -> None:
@@ -102,12 +103,14 @@ class _Problems:
             self._dirty = True  # the frame reports the lost connection
             return
         problems = find_problems(rows, self._ctx.backend.clock.now())
-        away = [one for one in self._ctx.backend.operators if one.unavailable_since is not None]
+        unavailable = [one for one in self._ctx.backend.operators if one.unavailable_since is not None]
         content = [(one.kind.path, one.row["id"], one.row["message"], one.row["state"]) for one in problems]
-        shown = (content, [(one.name, one.problem) for one in away], len(rows))
+        shown = (content, [(one.name, one.problem) for one in unavailable], len(rows))
         if shown != self._shown and not self._ctx.browser.is_deleted:
             self._shown = shown
-            self._draw(problems, len(rows), [f"Operator {one.name} is unavailable. {one.problem}" for one in away])
+            self._draw(
+                problems, len(rows), [f"Operator {one.name} is unavailable. {one.problem}" for one in unavailable]
+            )
 
     def _draw(self, problems: list[Problem], checked: int, notices: list[str]) -> None:
         self._place.clear()
@@ -115,13 +118,14 @@ class _Problems:
             for text in notices:
                 banner(text, "failing", "cloud_off")
             if problems:
-                self._table(problems[:_SHOWN])
+                self._table(problems[:_MAX_SHOWN])
             else:
                 empty("No problems.", f"{checked:,} objects of {len(self._caches)} kinds were checked.", "check_circle")
-            if len(problems) > _SHOWN:
-                ui.label(f"{len(problems) - _SHOWN:,} more problems.").classes("kw-muted")
-            if self._more:
-                ui.label(f"{self._more} kinds were not checked: open their lists.").classes("kw-muted")
+            if len(problems) > _MAX_SHOWN:
+                ui.label(f"{len(problems) - _MAX_SHOWN:,} more problems.").classes("kw-muted")
+            if self._unchecked_kinds:
+                text = f"{counted(self._unchecked_kinds, 'kind was', 'kinds were')} not checked: open their lists."
+                ui.label(text).classes("kw-muted")
 
     def _table(self, problems: list[Problem]) -> None:
         scroll = ui.element("div").classes("kw-scroll").props("tabindex=0 role=region aria-label=Problems")

@@ -1,4 +1,4 @@
-"""Invisible elements that do in the browser what the server cannot: name an editor's input, save a file."""
+"""Invisible elements for tasks that only the browser can do: naming an editor's input, and saving a file."""
 
 from __future__ import annotations
 

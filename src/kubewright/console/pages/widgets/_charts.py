@@ -58,7 +58,7 @@ def line_options(
     """Returns the options of a chart with lines over time."""
     return {
         **axis_options(unit),
-        # The legend is above the name of the axis. It scrolls where the chart is narrow.
+        # The legend is above the name of the axis. It scrolls in a narrow chart.
         "grid": {"left": 8, "right": 12, "top": 50, "bottom": 6, "containLabel": True},
         "legend": {
             "type": "scroll",

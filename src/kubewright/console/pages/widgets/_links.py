@@ -31,11 +31,11 @@ class Entry(NamedTuple):
 
 
 class Links(Element, component=STATIC / "links.js"):
-    """Links and titles. Each link of NiceGUI is an element with observed collections, and a timer in the browser."""
+    """Links and titles as one element. One NiceGUI element per link would cost collections and a browser timer."""
 
     def __init__(self, entries: Iterable[Entry], *, tag: str = "div") -> None:
         super().__init__()
         self.props["tag"] = tag
         self.props["prefix"] = path_prefix()
-        # Tuples: NiceGUI would observe a list, and everything in it.
+        # Tuples, because NiceGUI would observe a list and all its items.
         self.props["entries"] = tuple(tuple(entry) for entry in entries)
