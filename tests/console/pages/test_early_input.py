@@ -9,7 +9,7 @@ from playwright.async_api import Page, WebSocketRoute, expect
 
 pytestmark = pytest.mark.browser
 
-# Short timers run in no particular order: they wait for the test, and then the newest runs first.
+# Holds short timers until the test releases them. The newest one then runs first: their order is not guaranteed.
 _TIMERS = """(() => {
   const waiting = [], later = window.setTimeout;
   let released = false;
@@ -66,3 +66,45 @@ async def test_input_before_the_connection_is_processed_in_order(console_url: st
     await page.evaluate("window.releaseTimers()")
     await expect(page).to_have_url(f"{console_url}/search?q=needle")
     await expect(page.get_by_role("button", name="Theme: light")).to_be_visible()
+
+
+# Calls a function between two pages: the old page is gone, and the new one is not mounted yet.
+_BETWEEN_PAGES = """(call) => {
+  const push = history.pushState.bind(history);
+  history.pushState = (...state) => {
+    history.pushState = push;
+    push(...state);
+    call();
+  };
+}"""
+
+
+@pytest.mark.promise(
+    "Lists and layout of the console",
+    "Keys and the browser's buttons between two pages take effect as soon as the next page is shown.",
+)
+async def test_keys_between_two_pages_are_not_lost(console_url: str, page: Page) -> None:
+    await page.goto(console_url)
+    await page.evaluate(
+        f"""({_BETWEEN_PAGES})(() => document.body.dispatchEvent(
+            new KeyboardEvent("keydown", {{ key: "g", bubbles: true, cancelable: true }})
+        ))"""
+    )
+    await page.get_by_role("link", name="Problems").click()
+    await expect(page.get_by_role("heading", name="Problems")).to_be_visible()
+    await page.keyboard.press("o")
+    await expect(page).to_have_url(f"{console_url}/operator")
+    await expect(page.get_by_role("heading", name="No operator is connected")).to_be_visible()
+
+
+async def test_back_between_two_pages_shows_the_former_page(console_url: str, page: Page) -> None:
+    await page.goto(f"{console_url}/problems")
+    await page.evaluate(
+        f"""({_BETWEEN_PAGES})(() => {{
+            history.replaceState({{}}, "", "/problems");
+            window.dispatchEvent(new PopStateEvent("popstate"));
+        }})"""
+    )
+    await page.get_by_role("link", name="Operator").click()
+    await expect(page).to_have_url(f"{console_url}/problems")
+    await expect(page.get_by_role("heading", name="Problems")).to_be_visible()

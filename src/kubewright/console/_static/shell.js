@@ -1,4 +1,4 @@
-// Functions of every page: keyboard shortcuts, theme, and browser history.
+// Functions for every page: keyboard shortcuts, theme, and browser history.
 const STEP = { j: 1, k: -1 };
 
 function typing(element) {
@@ -65,19 +65,24 @@ ignoreSameColorScheme();
 
 /**
  * Opens pages without loading scripts and style sheets again: requests the page, and mounts it in this document. For the
- * server, it is a page like any other. Whatever is not such a page, or not of this cluster, is loaded by the browser.
+ * server, it is a page like any other. The browser itself loads everything else, such as pages of other clusters.
  */
-const MOST_PAGES = 50;  // NiceGUI leaves a timer behind for each page
+const MAX_PAGES = 50;  // NiceGUI leaves a timer behind for each page
 const loadPage = (url) => location.assign(url);
 const openWindow = window.open.bind(window);
 let pages = 0, loading, unsaved = false;
+let shown = location.pathname + location.search;  // the address of the page that this document shows
+let shell;  // the component of the mounted page, if any
+let prefix;  // the first key of a shortcut of two keys
+const earlyKeys = [];
+const MAX_EARLY_KEYS = 20;
 
 function isOfThisCluster(url) {
-  const prefix = `${window.path_prefix ?? ""}/`;
-  return url.origin === location.origin && url.pathname.startsWith(prefix) && !/^(contexts|sign-|_)/.test(url.pathname.slice(prefix.length));
+  const root = `${window.path_prefix ?? ""}/`;
+  return url.origin === location.origin && url.pathname.startsWith(root) && !/^(contexts|sign-|_)/.test(url.pathname.slice(root.length));
 }
 
-/** Whether a document has what another page needs. Its import map contains the context and the versions. */
+/** Whether this document can show another page: both import maps have the same context and versions. */
 function fits(page) {
   const map = (one) => one.querySelector("script[type=importmap]")?.textContent;
   return map(page) === map(document);
@@ -86,14 +91,14 @@ function fits(page) {
 async function openPage(target, push) {
   const url = new URL(target, location.href);
   loading?.abort();
-  if (unsaved || ++pages > MOST_PAGES || !isOfThisCluster(url)) return loadPage(url);
+  if (unsaved || ++pages > MAX_PAGES || !isOfThisCluster(url)) return loadPage(url);
   const request = (loading = new AbortController());
   try {
     const response = await fetch(url, { headers: { accept: "text/html" }, redirect: "manual", signal: request.signal });
     const isPage = response.headers.get("x-nicegui-content") === "page";
     const page = isPage && new DOMParser().parseFromString(await response.text(), "text/html");
     if (!page || !fits(page)) return loadPage(url);
-    // Fetched before the page disappears, so that it is replaced at once.
+    // Loads the modules before it removes the old page, so that the new one appears immediately.
     await Promise.all([...page.querySelectorAll("link[rel=modulepreload]")].map((link) => import(link.getAttribute("href"))));
     if (!request.signal.aborted) showPage(page, url, push);
   } catch (error) {
@@ -112,10 +117,11 @@ async function preload(scripts) {
 
 function showPage(page, url, push) {
   const again = url.href === location.href;
-  app.unmount();  // of NiceGUI; input that waits is sent
+  app.unmount();  // NiceGUI's app; sends pending input
   window.socket.off();
   window.socket.disconnect();
   forgetSocket();
+  shown = url.pathname + url.search;
   if (push) history[again ? "replaceState" : "pushState"]({}, "", url);
   for (const name of [...document.body.classList]) if (name.startsWith("kw-")) document.body.classList.remove(name);
   document.title = page.title;
@@ -132,7 +138,7 @@ function showPage(page, url, push) {
   announce(page.title);
 }
 
-/** Reads the title of the new page to users of screen readers, as a load of the browser would. */
+/** Announces the title of the new page to screen readers, as browsers do when they load a page. */
 function announce(title) {
   const place = document.getElementById("kw-announced") ?? document.createElement("div");
   place.id = "kw-announced";
@@ -154,23 +160,37 @@ document.addEventListener("click", (event) => {
   openPage(url, true);
 });
 
+/** Opens the page of the address after the browser has changed it. */
+function openAddress() {
+  // Ignores navigation within the page, such as the skip link.
+  if (location.pathname + location.search === shown) return;
+  if (unsaved) location.reload();
+  else openPage(location.href, false);
+}
+
+// Between two pages, keys and the browser's buttons wait for the next page to be mounted.
+window.addEventListener("popstate", () => shell && openAddress());
+document.addEventListener("keydown", (event) => {
+  if (shell) shell.key(event);
+  else if (earlyKeys.length < MAX_EARLY_KEYS) earlyKeys.push(event);
+});
+
 export default {
   template: "<div hidden></div>",
   props: { addresses: Object, namespace: String, scripts: Array, fill: Boolean },
   mounted() {
-    this.here = location.pathname + location.search;
+    shell = this;
     document.documentElement.classList.add("kw-drawn");
     document.body.classList.toggle("kw-fill", this.fill);
     preload(this.scripts);
     if (typeof this.namespace === "string") this.scope(this.namespace);
-    document.addEventListener("keydown", this.key);
-    window.addEventListener("popstate", this.back);
     window.addEventListener("beforeunload", this.leave);
+    openAddress();
+    for (const event of earlyKeys.splice(0)) this.key(event);
   },
   unmounted() {
     unsaved = false;
-    document.removeEventListener("keydown", this.key);
-    window.removeEventListener("popstate", this.back);
+    shell = undefined;
     window.removeEventListener("beforeunload", this.leave);
   },
   methods: {
@@ -183,7 +203,7 @@ export default {
     },
     address(url, push) {
       history[push ? "pushState" : "replaceState"]({}, "", (window.path_prefix ?? "") + url);
-      this.here = location.pathname + location.search;
+      shown = location.pathname + location.search;
     },
     unsaved(something) {
       unsaved = something;
@@ -201,14 +221,8 @@ export default {
       openPage((window.path_prefix ?? "") + url, true);
     },
     leave(event) {
-      // The browser shows its own message.
+      // Browsers show their own message.
       if (unsaved) event.preventDefault();
-    },
-    back() {
-      // Ignores navigation within the page, such as the skip link.
-      if (location.pathname + location.search === this.here) return;
-      if (unsaved) location.reload();
-      else openPage(location.href, false);
     },
     key(event) {
       if (!event.defaultPrevented && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k") {
@@ -221,8 +235,8 @@ export default {
         if (event.key === "Escape") event.target.blur();
         return;
       }
-      const second = this.first === "g" ? this.addresses[event.key] : undefined;
-      this.first = event.key === "g" && !second ? "g" : undefined;
+      const second = prefix === "g" ? this.addresses[event.key] : undefined;
+      prefix = event.key === "g" && !second ? "g" : undefined;
       if (second) openPage((window.path_prefix ?? "") + second, true);
       else if (event.key === "/") this.focus();
       else if (event.key === "?") this.$emit("help");
