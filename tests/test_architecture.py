@@ -42,6 +42,7 @@ FLOORS = [
     {
         "backoff",
         "catalog",
+        "counts",
         "documentation",
         "garbage",
         "interning",

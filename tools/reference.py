@@ -86,7 +86,8 @@ def _command(command: click.Command, parent: click.Context, name: str, level: in
             yield f"```console\n$ {context.command_path} {usage}\n```\n"
         if example := "\n".join(line.strip() for line in example.splitlines() if line.strip() not in ("", "Example:")):
             yield "Example:\n\n```console\n" + re.sub(r"^", "$ ", example, flags=re.MULTILINE) + "\n```\n"
-        records = [record for one in command.params if (record := one.get_help_record(context)) is not None]
+        options = [one for one in command.params if isinstance(one, click.Option)]  # the usage names the arguments
+        records = [record for one in options if (record := one.get_help_record(context)) is not None]
         records = [record for record in records if not record[0].startswith("-h, --help")]
         if records:
             yield "| option | meaning |\n|---|---|"

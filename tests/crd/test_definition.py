@@ -1,8 +1,9 @@
 """Definitions from classes, without a server."""
 
+import dataclasses
 import importlib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 import pytest
@@ -213,6 +214,15 @@ def test_rejects_recursive_type_and_names_cycle() -> None:
         schema_of(kind_of(Tree))
 
 
+@dataclasses.dataclass
+class Box:
+    size: int = 1
+
+
+class BoxKeys(TypedDict):
+    size: int
+
+
 def test_rejects_builtin_that_is_a_schema() -> None:
     with pytest.raises(TypeError, match=r"Case.spec.value.additionalItems: a CRD cannot express the union"):
         schema_of(kind_of(apiextensions.JSONSchemaProps))
@@ -234,6 +244,8 @@ def test_rejects_builtin_that_is_a_schema() -> None:
         (FooSpec | FooStatus, "needs a tag that identifies the model"),
         (dict[int, str], r"the keys of a map are strings: dict\[str, ...\]"),
         (kw.Untyped, "EmbeddedResource"),
+        (Box, r"Case.spec.value: a CRD has no schema for Box; make it a model: class Box\(kw\.Model\)"),
+        (BoxKeys, r"no schema for BoxKeys; make it a model: class BoxKeys\(kw\.Model\)"),
     ],
 )
 def test_rejects_type_without_schema_and_names_field(hint: Any, message: str) -> None:

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from kubewright.api import ObjectMeta, Untyped, admissionregistration, apiextensions, core, from_dict
-from kubewright.client import Client, Forbidden, Invalid, MergePatch, NotFound, Request, Response, Transport
+from kubewright.client import Client, Forbidden, Invalid, MergePatch, NotFound, Request, Transport
 from kubewright.cluster import Cluster
 from kubewright.crd import MigrationError, StorageMigration, migrate_storage, wait_for_definition
 from kubewright.testing import ControlPlane
+from tests.kubernetes_versions import needs_kubernetes
 from tests.patience import PATIENCE, until
+from tests.transports.disturbed import Disturbed
 
 CRD = apiextensions.CustomResourceDefinition
 
@@ -117,21 +119,17 @@ async def test_dry_run_stores_nothing(client: Client, crates: Crates) -> None:
     assert await crates.stored() == ["v1", "v2"]
 
 
-class Before(Transport):
+def before_first(matches: Callable[[Request], bool], work: Callable[[], Any]) -> Callable[[Transport], Transport]:
     """Calls a function before the first request that matches."""
+    called = False
 
-    def __init__(self, inner: Transport, matches: Callable[[Request], bool], work: Callable[[], Any]) -> None:
-        self._inner, self._matches, self._work = inner, matches, work
-        self._called = False
+    async def call(request: Request) -> None:
+        nonlocal called
+        if not called and matches(request):
+            called = True
+            await work()
 
-    async def send(self, request: Request) -> Response:
-        if not self._called and self._matches(request):
-            self._called = True
-            await self._work()
-        return await self._inner.send(request)
-
-    async def close(self) -> None:
-        await self._inner.close()
+    return lambda inner: Disturbed(inner, call)
 
 
 @pytest.mark.promise("Definitions from types", "A migration never overwrites what other clients write.")
@@ -144,7 +142,7 @@ async def test_skips_objects_that_other_clients_write_or_delete(client: Client, 
         await client.delete(crates.kind, "c3", crates.namespace)
         await crates.create("c3")  # another object of that name
 
-    disturbed = client.through(lambda way: Before(way, lambda request: request.method == "PATCH", others))
+    disturbed = client.through(before_first(lambda request: request.method == "PATCH", others))
     done = await migrate_storage(disturbed, "crates", method="client", concurrency=1)
     assert (done.migrated, done.skipped, done.failed) == (4, 3, 0)
     assert (await client.get(crates.kind, "c1", crates.namespace))["spec"]["size"] == 5
@@ -156,7 +154,7 @@ async def test_retries_a_conflict_about_the_definition(client: Client, crates: C
     async def other() -> None:
         await client.patch(CRD, crates.name, MergePatch({"metadata": {"labels": {"changed": "yes"}}}))
 
-    disturbed = client.through(lambda way: Before(way, lambda request: request.path.endswith("/status"), other))
+    disturbed = client.through(before_first(lambda request: request.path.endswith("/status"), other))
     await migrate_storage(disturbed, "crates", method="client")
     assert await crates.stored() == ["v2"]
 
@@ -166,7 +164,7 @@ async def test_keeps_stored_versions_if_the_storage_version_changes(client: Clie
     async def back() -> None:
         await crates.store("v1")
 
-    disturbed = client.through(lambda way: Before(way, lambda request: request.method == "PATCH", back))
+    disturbed = client.through(before_first(lambda request: request.method == "PATCH", back))
     with pytest.raises(MigrationError, match="changed its storage version during the migration; repeat it"):
         await migrate_storage(disturbed, "crates", method="client")
     assert await crates.stored() == ["v1", "v2"]
@@ -233,7 +231,7 @@ async def test_continues_a_list_that_expired() -> None:
         def follows(request: Request) -> bool:
             return any(name == "continue" for name, _ in request.query)
 
-        disturbed = client.through(lambda way: Before(way, follows, compact))
+        disturbed = client.through(before_first(follows, compact))
         done = await migrate_storage(disturbed, "crates", page_size=2, method="client")
         assert done.migrated == 4
         assert await crates.stored() == ["v2"]
@@ -253,6 +251,10 @@ async def test_built_in_kinds_are_rewritten_too() -> None:
         assert (done.storage_version, done.failed) == ("", 0)
 
 
+SERVED = needs_kubernetes(35, "storage migrations of storagemigration.k8s.io/v1beta1")
+
+
+@SERVED
 @pytest.mark.control_plane
 @pytest.mark.timeout(300)
 async def test_uses_storage_version_migration_where_it_is_served() -> None:
@@ -278,6 +280,7 @@ async def test_uses_storage_version_migration_where_it_is_served() -> None:
         assert await client.list(kind) == []
 
 
+@SERVED
 @pytest.mark.control_plane
 @pytest.mark.timeout(300)
 async def test_writes_from_the_client_if_no_controller_migrates() -> None:

@@ -10,10 +10,11 @@ import pytest_asyncio
 
 import kubewright as kw
 from kubewright.api import Object, Untyped, apiextensions, apps, networking
-from kubewright.client import Client, Request, Response, Transport
+from kubewright.client import Client, Request, Response
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.crd import InstallError, crd_of, install, wait_until_served
+from tests.transports.disturbed import Disturbed
 from tests.transports.scripted import ScriptedResponse
 
 
@@ -27,23 +28,6 @@ class Foo(kw.Resource[Spec, None]): ...
 
 @kw.resource("serving.example.com/v1", short_names=["taken"])
 class Rival(kw.Resource[Spec, None]): ...
-
-
-class LateDiscovery:
-    """A transport that hides the kind from discovery until `names_it` is set."""
-
-    def __init__(self, inner: Transport) -> None:
-        self.inner = inner
-        self.names_it = False
-        self.asked = asyncio.Event()
-
-    async def send(self, request: Request) -> Response:
-        if request.path != "/apis/serving.example.com/v1" or self.names_it:
-            return await self.inner.send(request)
-        self.asked.set()
-        return ScriptedResponse(404, {"kind": "Status", "code": 404})
-
-    async def close(self) -> None: ...
 
 
 @pytest.fixture
@@ -80,22 +64,24 @@ async def test_timeout_names_undefined_kind(client: Client, clock: VirtualClock)
 
 
 async def test_waits_until_discovery_lists_the_kind(client: Client, clock: VirtualClock) -> None:
-    late: list[LateDiscovery] = []
+    listed, asked = False, asyncio.Event()
 
-    def layer(inner: Transport) -> Transport:
-        late.append(LateDiscovery(inner))
-        return late[0]
+    def hide(request: Request) -> Response | None:
+        if listed or request.path != "/apis/serving.example.com/v1":
+            return None
+        asked.set()
+        return ScriptedResponse(404, {"kind": "Status", "code": 404})
 
-    behind = client.through(layer)
+    behind = client.through(lambda inner: Disturbed(inner, hide))
     installing = asyncio.ensure_future(install(behind, Foo))
-    await late[0].asked.wait()
+    await asked.wait()
     await clock.advance(29)
     waiting = asyncio.ensure_future(wait_until_served(behind, Foo))
     await clock.advance(1)
     with pytest.raises(InstallError, match=r"after 30s: Foo is established, but discovery does not list it in v1 yet"):
         await installing
     assert not waiting.done()
-    late[0].names_it = True
+    listed = True
     await clock.advance(1)
     assert len(await waiting) == 1
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+from postgres_server import marks as needs_postgres
 
 from kubewright.testing import setup_binaries
 from tests.docs.environments import other_environment
@@ -53,11 +55,36 @@ async def test_the_start_of_the_readme_prints_what_it_shows(tmp_path: Path) -> N
         assert await tutorial.run() == 2
 
 
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="mount namespaces and the user postgres need root")
+
+
+def runs_postgres(page: Path) -> bool:
+    """Reports whether a page runs PostgreSQL in pods.
+
+    Patroni writes the addresses of its pods to Endpoints. Process nodes have loopback addresses, which a real
+    kube-apiserver rejects there.
+    """
+    return shows(page, "psql ")
+
+
+WITH_KUBECTL = [
+    pytest.param(
+        page,
+        cluster,
+        marks=[*needs_postgres, AS_ROOT] if runs_postgres(page) else [],
+        id=f"{name(page)}-{cluster}",
+    )
+    for page in TUTORIALS
+    if uses_kubectl(page)
+    for cluster in ("embedded", "real")
+    if cluster == "embedded" or not runs_postgres(page)
+]
+
+
 @pytest.mark.promise("The control plane for tests", "Tutorials that deploy print the same on a real kube-apiserver.")
 @pytest.mark.control_plane
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("cluster", ["embedded", "real"])
-@pytest.mark.parametrize("page", [each for each in TUTORIALS if uses_kubectl(each)], ids=name)
+@pytest.mark.parametrize(("page", "cluster"), WITH_KUBECTL)
 async def test_tutorial_with_kubectl_prints_what_it_shows(page: Path, cluster: str, tmp_path: Path) -> None:
     binaries = setup_binaries()
     programs = {"kubectl": binaries / "kubectl"}
@@ -65,6 +92,8 @@ async def test_tutorial_with_kubectl_prints_what_it_shows(page: Path, cluster: s
         programs["helm"] = helm_binary()
     variables = {"KUBEBUILDER_ASSETS": str(binaries)}  # the folder of the cache: HOME is another one
     folders = {"old": other_environment()} if shows(page, "$ old/bin/") else {}
+    if shows(page, " kubewright/examples/"):
+        folders["kubewright"] = ROOT
     replaced = ON_A_REAL_CLUSTER if cluster == "real" else {}
     async with Tutorial(
         page,

@@ -25,6 +25,7 @@ class Case:
     default: Any = ABSENT
     schema: dict[str, Any] | None = None
     server_only: bool = False  # CEL rules, which `validate` does not check
+    since: int = 0  # the minor version of Kubernetes that introduced it, if some tested version lacks it
     kind: type[kw.Object] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -43,7 +44,8 @@ def case(
     default: Any = ABSENT,
     schema: dict[str, Any] | None = None,
     server_only: bool = False,
+    since: int = 0,
 ) -> None:
-    """Add a row. A bad value that is no `Bad` is blamed on `spec.value`."""
+    """Adds a row. Default for a bad value that is not a `Bad`: the server rejects `spec.value`."""
     refused = [found if isinstance(found, Bad) else Bad(found, ["spec.value"]) for found in bad]
-    TABLE.append(Case(name, hint, good, refused, default, schema, server_only))
+    TABLE.append(Case(name, hint, good, refused, default, schema, server_only, since))

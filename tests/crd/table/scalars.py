@@ -134,4 +134,10 @@ FORMATS: list[tuple[str, list[Any], list[Any]]] = [
     ("k8s-long-name", ["a.b-c"], ["a..b", "A"]),
 ]
 for name, good, bad in FORMATS:
-    case(f"format {name}", Annotated[str, kw.Format(name)], good=good, bad=bad)
+    case(
+        f"format {name}",
+        Annotated[str, kw.Format(name)],
+        good=good,
+        bad=bad,
+        since=35 if name.startswith("k8s-") else 0,
+    )
