@@ -62,7 +62,7 @@ async def test_abandoned_calls_do_not_count_until_no_thread_is_left(
         await give_up(quota, hang)
         assert len(threads.hanging) == 4
         assert threads.problem == caplog.records[-1].message
-        assert threads.problem.startswith("all 4 threads for plain webhook handlers hang")
+        assert threads.problem.startswith("all threads for plain webhook handlers hang (4)")
         waiting = asyncio.create_task(quota.call(str, 8))
         hang.go_on.set()
         assert await waiting == "8", "as soon as one returns"

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 import kubewright as kw
 from kubewright.api import apps, core, policy, rbac
-from kubewright.client import NotFound
 from kubewright.durations import parse_duration
 from postgres_operator import children, steps
 from postgres_operator.database import address_of
@@ -74,19 +73,17 @@ class Work:
         cluster, config = self.cluster, self.config
         master = children.master_service_of(cluster, config)
         budget = children.budget_of(cluster, config)
-        wanted = [
-            children.account_of(cluster, config),
-            children.role_of(cluster, config),
-            children.role_binding_of(cluster, config),
-            master,
-            children.replica_service_of(cluster, config),
-            children.config_service_of(cluster),
-            budget,
-        ]
-        try:
-            applied = await self.ctx.apply_all(wanted)
-        except NotFound as error:  # to grant a new Role, the API server reads it from a cache that may not have it yet
-            raise kw.RetryLater(f"the API server does not know an object yet: {error}", after="1s") from error
+        applied = await self.ctx.apply_all(
+            [
+                children.account_of(cluster, config),
+                children.role_of(cluster, config),
+                children.role_binding_of(cluster, config),
+                master,
+                children.replica_service_of(cluster, config),
+                children.config_service_of(cluster),
+                budget,
+            ]
+        )
         # One of a former name: Kubernetes evicts no pod that has two budgets.
         await self.ctx.prune([policy.PodDisruptionBudget], keep=[budget])
         return next(

@@ -112,14 +112,14 @@ class OperatorClient:
     def __repr__(self) -> str:
         return f"<OperatorClient {self.address}>"
 
-    async def get(self, below: str) -> bytes | None:
-        """Returns the page at a path below `/debug/kubewright`; None if it does not exist.
+    async def get(self, path: str) -> bytes | None:
+        """Returns the page at a path relative to `/debug/kubewright`, such as `/site/default/one`; None if there is none.
 
         Raises `OperatorError`.
         """
         try:
             async with asyncio.timeout(_TIMEOUT_SECONDS):
-                return await self._read(f"{DEBUG_PATH}{below}")
+                return await self._read(f"{DEBUG_PATH}{path}")
         except NotFound:
             return None
         except TimeoutError:

@@ -83,7 +83,7 @@ class HandlerThreads:
         """Why no plain handler can be called; None if one can."""
         if len(self._hanging) < self._most:
             return None
-        return f"all {self._most} threads for plain webhook handlers hang: fix the handlers, and restart the process"
+        return f"all threads for plain webhook handlers hang ({self._most}): fix the handlers, and restart the process"
 
     def close(self) -> None:
         """Accepts no further calls. Does not wait for running ones."""
