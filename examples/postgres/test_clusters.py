@@ -46,14 +46,6 @@ async def test_creates_a_cluster_until_it_runs(world: World) -> None:
     assert await world.events("Running") == ["the cluster runs with 2 instances"]
 
 
-async def test_reports_no_failure_while_the_server_does_not_know_a_new_role(world: World) -> None:
-    fault = world.cluster.lab.fail(user="operator", kind=rbac.RoleBinding, status=404)
-    async with world.operator():
-        await created(world)
-        assert fault.hits == 1
-        assert await world.events("CreateFailed") == await world.events("ReconcileFailed") == []
-
-
 async def test_scales_up_and_down(world: World) -> None:
     async with world.operator():
         await created(world)

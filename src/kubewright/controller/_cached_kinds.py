@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from kubewright.api import Object, info_of
 from kubewright.cache import Caches, IndexFunction, Informer, Labels, ObjectKey, Snapshot, whole_kind
 from kubewright.client import NotFound
+from kubewright.controller._reconcile import RetryLater
 from kubewright.controller.registration._caching import CacheUse, resolve_caches
 
 __all__ = ["CachedKinds", "ControllerCaches", "NotCached", "NotServed"]
 
 O = TypeVar("O", bound=Object)  # noqa: E741
+
+_RBAC: Final = "rbac.authorization.k8s.io"
 
 
 class NotCached(LookupError):
@@ -89,13 +92,34 @@ class CachedKinds:
             self.informer(kind)  # raises NotCached
         return all(informer.served for informer in self.all(kind))
 
-    def explained(self, error: NotFound, kind: type[Object]) -> Exception:
-        """Returns the error of a write: `NotServed` if the kind is optional and absent, otherwise the same error."""
-        if all(informer.served for informer in self.all(kind)):
-            return error
-        return NotServed(
-            f"{info_of(kind)} is not installed. It is optional: apply one only if ctx.served({kind.__name__})"
-        )
+    def explained(self, error: NotFound, obj: Object) -> Exception:
+        """Returns the error of a write: `NotServed` if the kind is optional and absent, `RetryLater` if the server does
+        not know the role of a binding yet, otherwise the same error.
+        """
+        kind = type(obj)
+        if not all(informer.served for informer in self.all(kind)):
+            return NotServed(
+                f"{info_of(kind)} is not installed. It is optional: apply one only if ctx.served({kind.__name__})"
+            )
+        if (role := self._role_of(obj)) is not None and role.name == error.missing:
+            return RetryLater(
+                f"the API server does not know {role.kind.__name__} {role.key} yet, which {obj} refers to"
+            )
+        return error
+
+    def _role_of(self, binding: Object) -> Snapshot[Any] | None:
+        """Returns the cached role of a RoleBinding or ClusterRoleBinding.
+
+        To check a binding, kube-apiserver reads the role from a cache of its own, which a new role reaches later.
+        """
+        ref = getattr(binding, "role_ref", None)
+        if ref is None or info_of(type(binding)).group != _RBAC:
+            return None
+        for kind in self._by_kind:
+            info = info_of(kind)
+            if (info.group, info.kind) == (_RBAC, ref.kind):
+                return self.get(kind, ObjectKey((info.namespaced and binding.metadata.namespace) or "", ref.name))
+        return None
 
     def synced(self, kind: type[Object]) -> bool:
         """Returns whether all caches of a kind are synced."""

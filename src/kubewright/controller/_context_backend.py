@@ -188,7 +188,7 @@ class ContextBackend(Interruptible, Generic[R], eq=False):
         except WriteConflict as error:
             return self._during_pause(error, type(obj))
         except NotFound as error:
-            raise self.environment.caches.explained(error, type(obj)) from error.__cause__
+            raise self.environment.caches.explained(error, child) from error.__cause__
         if fields := applied.kept or applied.recreated:
             done = "are kept" if applied.kept else "would change, so it was deleted and created again"
             self.log.info("%s: its immutable fields %s %s", child, ", ".join(fields), done)
