@@ -132,6 +132,12 @@ async def test_accepts_same_origin_websocket(http: aiohttp.ClientSession, consol
         assert (await socket.receive_str()).startswith("0{")  # the handshake of socket.io
 
 
+async def test_does_not_accept_compressed_websocket_messages(http: aiohttp.ClientSession, console_url: str) -> None:
+    """A compressed message of 1 KB can have 1 MB, and the server queues all messages that arrive at the same time."""
+    async with http.ws_connect(SOCKET, origin=console_url, compress=15) as socket:
+        assert socket.compress == 0
+
+
 async def test_rejects_websocket_without_session(console_url: str) -> None:
     async with aiohttp.ClientSession(console_url) as stranger:
         with pytest.raises(aiohttp.WSServerHandshakeError) as refusal:

@@ -107,7 +107,7 @@ async def serve(
         timeout_keep_alive=int(limits.idle_seconds),
         ws="websockets-sansio",  # "auto" is a deprecated implementation in releases of uvicorn before 0.50
         ws_max_size=limits.body_bytes,
-        ws_max_queue=4,
+        ws_per_message_deflate=False,  # uvicorn queues all messages of a chunk, and compressed ones can be huge
         ssl_certfile=certificate,
         ssl_keyfile=key,
     )
