@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import subprocess
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,9 @@ def browser_address(browser_path: str, tmp_path_factory: pytest.TempPathFactory)
         assert process.stderr is not None
         try:
             found = (re.search(r"DevTools listening on (ws://\S+)", line) for line in process.stderr)
-            yield next(one[1] for one in found if one)
+            address = next(one[1] for one in found if one)
+            threading.Thread(target=process.stderr.read, daemon=True).start()  # Chromium waits if its pipe is full
+            yield address
         finally:
             os.killpg(process.pid, signal.SIGTERM)  # with its children: Debian starts it from a script
 

@@ -12,7 +12,7 @@ import pytest
 from playwright.async_api import Browser, Page
 
 from tests.console.axe.run import violations
-from tests.console.conftest import browser, browser_address, browser_path
+from tests.console.conftest import MILLISECONDS, browser, browser_address, browser_path
 from tests.docs.markdown import ROOT
 
 __all__ = ["browser", "browser_address", "browser_path"]  # fixtures
@@ -67,6 +67,7 @@ def test_llms_txt_lists_existing_pages_with_summaries(site: Path) -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 async def test_pages_have_no_accessibility_violations(site: Path, browser: Browser, theme: Any) -> None:
     context = await browser.new_context(color_scheme=theme, reduced_motion="reduce")
+    context.set_default_timeout(MILLISECONDS)
     page: Page = await context.new_page()
     found: list[str] = []
     try:

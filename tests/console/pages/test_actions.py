@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from kubewright.crd import install
 from kubewright.operator import Operator
 from kubewright.pausing import PAUSE_ANNOTATION
 from tests.operator.conftest import settled
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 PATH = "actions.console.example.com/engines"
 
@@ -183,6 +184,16 @@ async def test_actions_of_an_object_page(
         )
 
 
+async def opened(page: Page, title: str) -> bool:
+    """Opens the menu of actions. Returns whether it has an entry: an update of the page may replace the menu."""
+    await page.get_by_test_id("actions").click()
+    try:
+        await expect(page.get_by_text(title, exact=True)).to_be_visible(timeout=2_000)
+    except AssertionError:
+        return False
+    return True
+
+
 @pytest.mark.promise(
     "Objects and operators in the console",
     "Pause and resume use the annotation of the kind's operator.",
@@ -206,7 +217,7 @@ async def test_pause_uses_the_annotation_of_the_operator(
         await page.goto(f"{console_url}/objects/{PATH}/{cluster_namespace}/v8")
         dialog = page.get_by_test_id("action")
         for title, value in (("Pause", "true"), ("Resume", None)):
-            await page.get_by_test_id("actions").click()
+            await until(partial(opened, page, title))
             await page.get_by_text(title, exact=True).click()
             await expect(dialog).to_contain_text("example.com/hold")
             await dialog.get_by_role("button", name=title).click()

@@ -225,5 +225,6 @@ async def test_problems_page_lists_failing_objects(
         await expect(page.get_by_role("gridcell", name="TerminalError: the spout is blocked")).to_be_visible()
         await page.keyboard.press("g")
         await page.keyboard.press("p")
+        await expect(page.get_by_role("heading", name="Problems")).to_be_visible()
         await page.get_by_role("link", name="broken").click()
         await expect(page.get_by_test_id("object-name")).to_have_text("broken")

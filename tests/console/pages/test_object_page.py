@@ -82,9 +82,15 @@ async def test_shows_reconciliation_conditions_and_owned_objects(
     await expect(page.get_by_test_id("conditions").locator(".kw-condition").first).to_contain_text("Ready")
     folded = page.get_by_test_id("folded-conditions")
     await expect(folded.locator("summary")).to_have_text("1 more without a problem")
+    # The operator fails the object again: its reason is the last change.
+    await expect(page.get_by_test_id("conditions").locator(".kw-condition").first).to_contain_text("SupplyFailed")
     await expect(folded.get_by_text("Synced")).to_be_hidden()
     await folded.locator("summary").click()
     await expect(folded.get_by_text("Synced")).to_be_visible()
+    # Expanded conditions stay expanded when the page is updated.
+    status["conditions"].append(condition("Stocked", "True"))
+    await client.patch(Stall, "fruit", MergePatch({"status": status}), namespace, subresource="status")
+    await expect(folded.get_by_text("Stocked")).to_be_visible()
     assert await violations(page) == []
     await shoot(page, "object")
     # An owned object has a page with its own dependents.
@@ -117,6 +123,7 @@ async def test_timeline_shows_changes_and_retried_failures(
     await client.patch(Stall, "fruit", MergePatch({"spec": {"replicas": 3}}), namespace)
     await page.goto(console_url + address("fruit", namespace, "timeline"))
     written = page.get_by_test_id("write").filter(has_text="applied deployments.apps fruit-stall")
+    written = written.filter(has_text="+   replicas: 3")  # the newest write comes first, and may come late
     await expect(written.first).to_be_visible()
     await written.first.get_by_test_id("changes").click()
     await expect(page.locator("[data-testid=diff]:visible")).to_contain_text("+   replicas: 3")

@@ -25,6 +25,7 @@ from kubewright.client import Client, ConfigError, Request, load_config
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.console import Console, SignInError
+from tests.console.conftest import MILLISECONDS
 
 OpenPage = Callable[..., Awaitable[Page]]
 HTML = {"Accept": "text/html"}
@@ -292,6 +293,19 @@ async def test_open_page_closes_with_its_session(console: Console, console_url: 
     await expect(page).to_have_url(f"{console_url}/sign-in?next=%2Fkinds%2Fcore%2Fnamespaces")
 
 
+@pytest.mark.browser
+async def test_page_without_a_connection_closes_after_its_session(
+    console: Console, console_url: str, page: Page
+) -> None:
+    await page.goto(f"{console_url}/kinds/core/namespaces")
+    await page.wait_for_function("() => window.socket.connected")
+    await page.evaluate("window.socket.disconnect()")
+    for session in [*console.sessions]:
+        console.sessions.end(session)
+    await page.evaluate("window.socket.connect()")
+    await expect(page.get_by_label("Bearer token")).to_be_visible()
+
+
 @pytest.mark.promise(
     "Access to the console and its cost",
     "Users can switch kubeconfig contexts; a URL identifies its cluster, so two tabs can show two clusters.",
@@ -305,6 +319,7 @@ async def test_switches_context_on_the_page(browser: Browser, tmp_path: Path) ->
     ):
         await two.client().create(core.Namespace(metadata=ObjectMeta(name="only-in-two")))
         context = await browser.new_context(viewport={"width": 1280, "height": 800})
+        context.set_default_timeout(MILLISECONDS)
         await context.request.get(url + console.invitation(), max_redirects=0)
         page = await context.new_page()
         await page.goto(f"{url}/kinds/core/namespaces")

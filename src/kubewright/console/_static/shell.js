@@ -26,6 +26,7 @@ function queueEarlyEvents() {
         return made;
       };
       made.on("disconnect", () => (ready = false));
+      made.on("connect_error", reloadWithoutSession);
     },
   });
 
@@ -50,6 +51,12 @@ function queueEarlyEvents() {
 }
 
 const forgetSocket = queueEarlyEvents();  // pages import this file before they are mounted
+
+/** Reloads the page if its socket was refused because the session has ended. The browser then shows the sign-in page. */
+async function reloadWithoutSession() {
+  const icon = await fetch(`${window.path_prefix ?? ""}/favicon.ico`, { cache: "no-store" }).catch(() => undefined);
+  if (icon?.status === 401) location.reload();
+}
 
 /**
  * NiceGUI sets the color scheme of the document again after each update of a page, and each time the browser restyles
@@ -168,11 +175,19 @@ function openAddress() {
   else openPage(location.href, false);
 }
 
+/** Whether a key moves the focus to a search field, or opens the palette: "/", Ctrl+K or Command+K. */
+function searches(event) {
+  const control = event.ctrlKey || event.metaKey;
+  return !event.altKey && (control ? !event.shiftKey && event.key.toLowerCase() === "k" : event.key === "/");
+}
+
 // Between two pages, keys and the browser's buttons wait for the next page to be mounted.
 window.addEventListener("popstate", () => shell && openAddress());
 document.addEventListener("keydown", (event) => {
-  if (shell) shell.key(event);
-  else if (earlyKeys.length < MAX_EARLY_KEYS) earlyKeys.push(event);
+  if (shell) return shell.key(event);
+  if (event.defaultPrevented || earlyKeys.length >= MAX_EARLY_KEYS) return;
+  earlyKeys.push(new KeyboardEvent("keydown", event));
+  if (searches(event)) event.preventDefault();  // otherwise the browser's own search opens
 });
 
 export default {
@@ -186,7 +201,7 @@ export default {
     if (typeof this.namespace === "string") this.scope(this.namespace);
     window.addEventListener("beforeunload", this.leave);
     openAddress();
-    for (const event of earlyKeys.splice(0)) this.key(event);
+    this.$nextTick(this.processEarlyKeys);  // the other components are mounted then
   },
   unmounted() {
     unsaved = false;
@@ -224,13 +239,23 @@ export default {
       // Browsers show their own message.
       if (unsaved) event.preventDefault();
     },
+    processEarlyKeys() {
+      while (earlyKeys.length) {
+        const event = earlyKeys.shift();
+        this.key(event);
+        if (!searches(event)) continue;
+        const text = earlyKeys.splice(0).filter((one) => one.key.length === 1 && !one.ctrlKey && !one.metaKey);
+        if (typing(document.activeElement)) document.execCommand("insertText", false, text.map((one) => one.key).join(""));
+      }
+    },
     key(event) {
-      if (!event.defaultPrevented && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k") {
+      if (event.defaultPrevented) return;
+      if (searches(event) && (event.ctrlKey || event.metaKey)) {
         event.preventDefault();
         this.$emit("palette");
         return;
       }
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (typing(event.target)) {
         if (event.key === "Escape") event.target.blur();
         return;

@@ -69,16 +69,16 @@ class GraphCard(Tab):
                 state_mark(view.health.state)
                 ui.label(view.kind.kind).classes("kw-muted")
                 ui.label(view.key.name).classes("kw-strong")
-            self._draw_children(view.tree.children)
+            self._draw_children(view.tree.children, of="")
 
-    def _draw_children(self, nodes: Sequence[Node]) -> None:
+    def _draw_children(self, nodes: Sequence[Node], of: str) -> None:
         if not nodes:
             return
         with ui.element("ul"):
             for node in nodes[:_MAX_SIBLINGS]:
                 self._draw_child(node)
         if len(nodes) > _MAX_SIBLINGS:
-            with ui.element("details").classes("kw-details"):
+            with self.details(of):
                 with ui.element("summary"):
                     ui.label(f"{len(nodes) - _MAX_SIBLINGS:,} more")
                 with ui.element("ul"):
@@ -88,7 +88,7 @@ class GraphCard(Tab):
     def _draw_child(self, node: Node) -> None:
         with ui.element("li"):
             _draw_node(node)
-            self._draw_children(node.children)
+            self._draw_children(node.children, of=f"{node.kind.path} {node.key}")
 
 
 def _draw_node(node: Node) -> None:

@@ -141,7 +141,7 @@ class _Conditions(Tab):
             for one in shown:
                 self._condition(one)
             if folded:
-                with ui.element("details").classes("kw-details").props("data-testid=folded-conditions"):
+                with self.details("folded").props("data-testid=folded-conditions"):
                     with ui.element("summary"):
                         ui.label(f"{len(folded):,} more without a problem")
                     for one in folded:
@@ -172,7 +172,7 @@ class _Conditions(Tab):
                     if one.reason:
                         ui.label(one.reason).classes("kw-muted")
                 if len(one.message) > _MESSAGE_LENGTH:
-                    with ui.element("details").classes("kw-details"):
+                    with self.details(f"message of {one.type}"):
                         with ui.element("summary"):
                             ui.label(f"{one.message[:_MESSAGE_LENGTH]}…").classes("kw-message")
                         ui.label(one.message).classes("kw-message")
