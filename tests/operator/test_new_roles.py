@@ -32,10 +32,10 @@ def binding(name: str = "reader") -> rbac.RoleBinding:
     )
 
 
-def unknown_role(name: str = "reader") -> Response:
-    """The response of kube-apiserver: it names the resource of the binding, and the role."""
-    details = {"name": name, "group": GROUP, "kind": "rolebindings"}
-    status = {"code": 404, "reason": "NotFound", "message": f"rolebindings {name!r} not found", "details": details}
+def not_found(kind: str, name: str = "reader") -> Response:
+    """The response of kube-apiserver. For an unknown role, it names the resource of the binding, and the role."""
+    details = {"name": name, "group": GROUP, "kind": kind}
+    status = {"code": 404, "reason": "NotFound", "message": f"{kind} {name!r} not found", "details": details}
     return ScriptedResponse(404, status)
 
 
@@ -49,9 +49,9 @@ def operator_of(*children: rbac.Role | rbac.RoleBinding) -> Operator:
     return made
 
 
-async def run(cluster: Cluster, operator: Operator) -> list[str]:
+async def run(cluster: Cluster, operator: Operator, missing: str = "rolebindings") -> list[str]:
     """Runs the operator until it settles. The server answers its first write of a binding with a 404."""
-    answers = [unknown_role()]
+    answers = [not_found(missing)]
 
     def before(request: Request) -> Response | None:
         return answers.pop() if request.method == "POST" and "rolebindings" in request.path and answers else None
@@ -77,3 +77,8 @@ async def test_retries_binding_while_the_server_does_not_know_its_role() -> None
 async def test_reports_binding_to_a_role_that_does_not_exist() -> None:
     async with Cluster() as cluster:
         assert await run(cluster, operator_of(role("other"), binding())) == ["ReconcileFailed"]
+
+
+async def test_reports_a_missing_namespace_with_the_name_of_a_role() -> None:
+    async with Cluster() as cluster:
+        assert await run(cluster, operator_of(role(), binding()), "namespaces") == ["ReconcileFailed"]

@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeVar
 
-from kubewright.api import Object, info_of
+from kubewright.api import Object, ResourceInfo, info_of
 from kubewright.cache import Caches, IndexFunction, Informer, Labels, ObjectKey, Snapshot, whole_kind
 from kubewright.client import NotFound
 from kubewright.controller._reconcile import RetryLater
@@ -92,20 +92,19 @@ class CachedKinds:
             self.informer(kind)  # raises NotCached
         return all(informer.served for informer in self.all(kind))
 
-    def explained(self, error: NotFound, obj: Object) -> Exception:
-        """Returns the error of a write: `NotServed` if the kind is optional and absent, `RetryLater` if the server does
-        not know the role of a binding yet, otherwise the same error.
+    def explain(self, error: NotFound, obj: Object) -> None:
+        """Raises a better error of a write, if there is one: `NotServed` for an optional kind that is absent, and
+        `RetryLater` for a binding to a role that is cached, but that the server does not know yet.
         """
         kind = type(obj)
         if not all(informer.served for informer in self.all(kind)):
-            return NotServed(
+            raise NotServed(
                 f"{info_of(kind)} is not installed. It is optional: apply one only if ctx.served({kind.__name__})"
-            )
-        if (role := self._role_of(obj)) is not None and role.name == error.missing:
-            return RetryLater(
+            ) from error
+        if (role := self._role_of(obj)) is not None and _names(error, role, info_of(kind)):
+            raise RetryLater(
                 f"the API server does not know {role.kind.__name__} {role.key} yet, which {obj} refers to"
-            )
-        return error
+            ) from error
 
     def _role_of(self, binding: Object) -> Snapshot[Any] | None:
         """Returns the cached role of a RoleBinding or ClusterRoleBinding.
@@ -195,6 +194,12 @@ class CachedKinds:
         """Hides an object in every cache of the kind after its deletion was requested."""
         for informer in self.all(kind):
             informer.removed(key, uid)
+
+
+def _names(error: NotFound, role: Snapshot[Any], binding: ResourceInfo) -> bool:
+    """Returns whether the role is missing. kube-apiserver names the resource of the binding, and the role."""
+    details, kinds = error.status.details, (binding.plural, info_of(role.kind).plural)
+    return details is not None and details.name == role.name and details.kind in kinds
 
 
 class ControllerCaches(CachedKinds):

@@ -188,7 +188,8 @@ class ContextBackend(Interruptible, Generic[R], eq=False):
         except WriteConflict as error:
             return self._during_pause(error, type(obj))
         except NotFound as error:
-            raise self.environment.caches.explained(error, child) from error.__cause__
+            self.environment.caches.explain(error, child)
+            raise
         if fields := applied.kept or applied.recreated:
             done = "are kept" if applied.kept else "would change, so it was deleted and created again"
             self.log.info("%s: its immutable fields %s %s", child, ", ".join(fields), done)
@@ -393,8 +394,5 @@ class ContextBackend(Interruptible, Generic[R], eq=False):
         return (namespace or self.key.namespace) if info.namespaced else ""
 
     def _placed(self, obj: O) -> O:
-        """Returns a copy of the object. Default namespace: that of the reconciled object.
-
-        Raises ValueError if the namespace does not fit the kind's scope: the server's error would not name the fix.
-        """
+        """See `placed`."""
         return placed(obj, self.key, f"{self.info.kind} {self.key}")

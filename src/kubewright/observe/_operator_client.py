@@ -113,7 +113,7 @@ class OperatorClient:
         return f"<OperatorClient {self.address}>"
 
     async def get(self, path: str) -> bytes | None:
-        """Returns the page at a path relative to `/debug/kubewright`, such as `/site/default/one`; None if there is none.
+        """Returns the page at a path below `/debug/kubewright`, such as `/site/default/one`; None if there is none.
 
         Raises `OperatorError`.
         """
