@@ -98,12 +98,13 @@ def known_options(function: Callable[P, T]) -> Callable[P, T]:
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         for option in kwargs:
             if option not in accepted and not has_rest:
-                raise TypeError(unknown_name(shown, option, valid))
+                unset = [one.name for one in positional[len(args) :] if one.name not in ("self", *kwargs)]
+                raise TypeError(unknown_name(shown, option, [*unset, *valid]))
         if len(args) > len(positional):
             raise TypeError(_too_many(shown, positional, valid))
-        missing = [one.name for one in positional[len(args) :] if one.default is one.empty and one.name not in kwargs]
-        if missing:
-            raise TypeError(f"{shown} needs {' and '.join(missing)}: {_usage(shown, positional, valid)}")
+        required = [one.name for one in positional[len(args) :] if one.default is one.empty and one.name not in kwargs]
+        if required:
+            raise TypeError(f"{shown} needs {' and '.join(required)}: {_usage(shown, positional, valid)}")
         return function(*args, **kwargs)
 
     return call

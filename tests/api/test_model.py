@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import enum
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 import msgspec
 import pytest
 
 from kubewright.api import Model, apps, decode, encode
 from kubewright.api.wire import wire_name
+
+T = TypeVar("T")
 
 
 class Color(enum.Enum):
@@ -162,3 +164,26 @@ def test_names_fields_with_the_same_json_name() -> None:
 
         class More(Everything):
             size: int = msgspec.field(name="podIP", default=2)
+
+    with pytest.raises(ValueError, match=r"^Pair: the fields 'first_item' and 'firstItem' have the same JSON name"):
+
+        class Pair(Model, Generic[T]):
+            aB: ClassVar[int] = 1
+            a_b: int
+            first_item: T
+            firstItem: T
+
+
+def test_raises_the_error_of_msgspec_if_a_base_class_fails() -> None:
+    class Labeled(Model):
+        label: ClassVar[str]
+
+        def __init_subclass__(cls) -> None:
+            cls.label.upper()
+
+    with pytest.raises(ValueError, match=r"^Multiple fields rename to the same name"):
+
+        class Twice(Labeled):
+            label: ClassVar[str] = "twice"
+            a_b: int
+            aB: int

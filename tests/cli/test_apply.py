@@ -69,6 +69,15 @@ async def test_reports_failures_with_their_places(
     assert last == "Error: 2 of 3 objects were not applied (kubewright explain KW120)"
 
 
+async def test_rejects_an_invalid_field_manager_once(
+    kubeconfig: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "all.yaml").write_text(f"{CONFIG_MAP}---{CONFIG_MAP}")
+    assert await apply(kubeconfig, "-f", "all.yaml", "--field-manager", "") == 2
+    message = "Error: --field-manager must be printable characters, such as site-operator, not ''"
+    assert capsys.readouterr().err.splitlines() == [message]
+
+
 async def test_nothing_is_applied_if_a_file_cannot_be_read(
     kubeconfig: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubewright.cli import CommandExit, run
+from kubewright.version import VERSION
 
 # Sends Ctrl-C when a module is about to be imported, and then starts the command line.
 PROGRAM = """
@@ -44,6 +45,13 @@ def test_ends_quietly_if_interrupted_during_imports(start: str, module: str) -> 
     command = [sys.executable, "-c", PROGRAM, module, start, "version"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     assert (done.returncode, done.stdout, done.stderr.strip()) == (CommandExit.INTERRUPTED, "interrupted\n", "")
+
+
+def test_runs_in_a_thread() -> None:
+    """Only the main thread may handle signals."""
+    program = "import sys, threading; from kubewright.cli import main; threading.Thread(target=main).start()"
+    done = subprocess.run([sys.executable, "-c", program, "version"], capture_output=True, text=True, check=False)
+    assert (done.stdout.splitlines()[0], done.stderr) == (f"kubewright {VERSION}", "")
 
 
 @pytest.mark.parametrize("command", ["manifests", "run"])

@@ -47,3 +47,10 @@ def test_rejects_missing_and_surplus_arguments(
 ) -> None:
     with pytest.raises((TypeError, ValueError), match=re.escape(message)):
         getattr(operator, decorator)(*arguments)
+
+
+def test_names_options_that_can_be_positional(operator: Operator) -> None:
+    with pytest.raises(TypeError, match=r"^every has no option 'intervall'\. Did you mean 'interval'\?"):
+        operator.every(Thing, intervall="3s")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^page has no option 'Path'\. Did you mean 'path'\?"):
+        operator.page(Path="/x")  # type: ignore[call-arg]

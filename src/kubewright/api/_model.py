@@ -118,14 +118,21 @@ class ModelType(ExplainingStructMeta):
     def _duplicate(
         cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], config: dict[str, Any]
     ) -> str | None:
-        """Describes two fields with one JSON name. A class with only one of the fields shows its JSON name."""
+        """Describes two fields with one JSON name. A class with only one of the fields shows its JSON name.
+
+        Returns None if a base class accepts no such class. msgspec's own message is raised then.
+        """
         taken: dict[str, str] = {}
-        for field in _annotations_of(namespace):
-            body = {"__annotations__": {field: Any}, **({field: namespace[field]} if field in namespace else {})}
+        for field, hint in _annotations_of(namespace).items():
+            if _is_class_variable(hint):
+                continue
+            body = {name: namespace[name] for name in ("__orig_bases__", field) if name in namespace}
             try:
-                alone = super().__new__(cls, name, bases, body, **config)
-            except ValueError:
-                return f"the field {field!r} has the same JSON name as an inherited field"
+                alone = super().__new__(cls, name, bases, {"__annotations__": {field: Any}, **body}, **config)
+            except Exception as error:
+                if isinstance(error, ValueError) and str(error).startswith(_DUPLICATE):
+                    return f"the field {field!r} has the same JSON name as an inherited field"
+                return None
             wire = dict(zip(alone.__struct_fields__, alone.__struct_encode_fields__, strict=True)).get(field, "")
             if wire and (other := taken.setdefault(wire, field)) != field:
                 return f"the fields {other!r} and {field!r} have the same JSON name {wire!r}"

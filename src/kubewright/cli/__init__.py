@@ -41,13 +41,18 @@ def main() -> None:
         import os
         import signal
 
-        before = signal.getsignal(signal.SIGINT)
-        if before is signal.default_int_handler:  # a process in the background of a script ignores it
-            # An exception would be lost in a callback, which imports have. Nothing is open that needs an end in order.
-            signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
+        replaced = False
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a script's background process ignores it
+            try:
+                # An exception would be lost in a callback, which imports have. Nothing is open that needs cleanup.
+                signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
+                replaced = True
+            except ValueError:
+                pass  # only the main thread may set it
         from kubewright.cli._main import run
 
-        signal.signal(signal.SIGINT, before)
+        if replaced:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         code = run()
     except KeyboardInterrupt:
         raise SystemExit(_INTERRUPTED) from None

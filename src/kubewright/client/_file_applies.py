@@ -11,6 +11,7 @@ import msgspec
 
 from kubewright.api import Object, ResourceInfo, Untyped, encode, info_of
 from kubewright.api.kinds import builtin_kind
+from kubewright.arguments import check_field_manager
 from kubewright.client._errors import ApiError, NotFound, NotKubernetes, Unauthorized, Unavailable
 from kubewright.client._reads import Reads
 from kubewright.client._requests import APPLY_TYPE, with_body
@@ -84,6 +85,8 @@ class FileApplies(Reads):
         Raises `ApplyFileError` with all problems. After a problem with one object, the others are still applied.
         """
         seconds = check_duration("timeout", timeout)
+        if field_manager is not None:
+            check_field_manager(field_manager)
         with self.clock.hold("the files to apply"):
             documents = await asyncio.to_thread(read_documents, *paths, recursive=recursive)
         work = _Work(documents, kinds, namespace)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from kubewright.arguments import check_field_manager
 from kubewright.cli.common._completing import files as complete_files
 from kubewright.cli.common._completing import namespaces
 from kubewright.cli.common._connecting import cluster_options, connected, timeout_option
@@ -75,6 +76,10 @@ def command(
       kubewright apply -f dist/install.yaml --dry-run
       kustomize build config/default | kubewright apply -f - --context staging
     """
+    try:
+        check_field_manager(field_manager, "--field-manager")
+    except ValueError as error:
+        raise WrongUse(str(error)) from error
     sources: list[FilePath] = [sys.stdin.buffer if path == "-" else path for path in paths]
 
     async def work(client: Client) -> list[AppliedObject]:
