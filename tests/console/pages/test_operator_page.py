@@ -26,10 +26,15 @@ POINTS = """element => {
 }"""
 
 
-BOX = """element => {
-  const box = element.getBoundingClientRect();
-  return [box.left, box.top, box.right, box.bottom];
-}"""
+CHARTS = ["reconciles", "durations", "queue"]
+
+BOXES = """names => names.map((name) => {
+  const chart = document.querySelector(`[data-testid=chart-${name}]`);
+  return [chart, chart.querySelector("canvas")].map((element) => {
+    const box = element.getBoundingClientRect();
+    return [box.left, box.top, box.right, box.bottom];
+  });
+})"""
 
 Box = list[float]
 """Left, top, right and bottom."""
@@ -84,17 +89,15 @@ async def test_shows_queues_charts_caches_and_leader(
         await expect(leader).to_contain_text("this replica leads")
         await expect(leader).to_contain_text(f"{namespace}/stall-operator")
         await expect(page.get_by_test_id("requests")).to_contain_text("201")
-        for chart in ("reconciles", "durations", "queue"):
+        for chart in CHARTS:
             element = page.get_by_test_id(f"chart-{chart}")
             await expect(element.locator("canvas").first).to_be_visible()
             points = await element.evaluate(POINTS)
             assert points
             assert all(count >= 2 for count in points)
-        charts = [page.get_by_test_id(f"chart-{name}") for name in ("reconciles", "durations", "queue")]
-        boxes = [await chart.evaluate(BOX) for chart in charts]
+        boxes, canvases = zip(*await page.evaluate(BOXES, CHARTS), strict=True)  # of one moment: the page is live
         assert all(right - left >= 300 for left, _, right, _ in boxes), boxes  # readable at 1280 pixels
         assert not any(overlap(one, other) for one, other in combinations(boxes, 2)), boxes
-        canvases = [await chart.locator("canvas").first.evaluate(BOX) for chart in charts]
         assert all(inside(canvas, box) for canvas, box in zip(canvases, boxes, strict=True)), (canvases, boxes)
         problems = page.get_by_test_id("operator-problems")
         await expect(problems).to_contain_text("1 Stall object fails to reconcile (controller stall)")
