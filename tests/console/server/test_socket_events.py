@@ -53,7 +53,8 @@ def test_knows_all_events_of_the_installed_nicegui() -> None:
 
 def test_the_installed_nicegui_is_supported() -> None:
     project = tomllib.loads(PROJECT.read_text())["project"]
-    [requirement] = [Requirement(one) for one in project["optional-dependencies"]["console"]]
+    requirements = [Requirement(one) for one in project["optional-dependencies"]["console"]]
+    [requirement] = [one for one in requirements if one.name == "nicegui"]
     assert requirement.specifier.contains(nicegui.__version__)
     installed = Version(nicegui.__version__)
     newer = f"{installed.major}.{installed.minor + 1}.0"
