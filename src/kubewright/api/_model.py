@@ -126,7 +126,7 @@ class ModelType(ExplainingStructMeta):
         for field, hint in _annotations_of(namespace).items():
             if _is_class_variable(hint):
                 continue
-            body = {name: namespace[name] for name in ("__orig_bases__", field) if name in namespace}
+            body = {key: namespace[key] for key in ("__orig_bases__", field) if key in namespace}
             try:
                 alone = super().__new__(cls, name, bases, {"__annotations__": {field: Any}, **body}, **config)
             except Exception as error:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, WebSocket, expect
 
 from kubewright.api import apps, core, meta
 from kubewright.client import Client, MergePatch, NotFound
@@ -59,6 +59,8 @@ async def test_shows_reconciliation_conditions_and_owned_objects(
 ) -> None:
     await opened(client, namespace, replicas=2)
     await grown(client, namespace, "fruit")
+    sockets: list[WebSocket] = []
+    page.on("websocket", lambda socket: sockets.append(socket))
     await page.goto(console_url + address("fruit", namespace))
     await expect(page.get_by_test_id("object-name")).to_have_text("fruit")
     await expect(page.get_by_test_id("object-state")).to_contain_text("ready")
@@ -85,7 +87,8 @@ async def test_shows_reconciliation_conditions_and_owned_objects(
     # The operator fails the object again: its reason is the last change.
     await expect(page.get_by_test_id("conditions").locator(".kw-condition").first).to_contain_text("SupplyFailed")
     await expect(folded.get_by_text("Synced")).to_be_hidden()
-    await folded.locator("summary").click()
+    async with sockets[-1].expect_event("framesent", lambda sent: "newState" in str(sent)):
+        await folded.locator("summary").click()
     await expect(folded.get_by_text("Synced")).to_be_visible()
     # Expanded conditions stay expanded when the page is updated.
     status["conditions"].append(condition("Stocked", "True"))
